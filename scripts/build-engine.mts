@@ -59,17 +59,17 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
     "github.com/pulumi/pulumi/sdk/v3",
     "nodejs/cmd/pulumi-language-nodejs",
   );
-  const engineFolder = join(cacheFolder(env), "engine");
-  const context = { env, engineFolder, log, progress: onProgress ?? atIntervals(log) };
+  const engineDirectory = join(cacheFolder(env), "engine");
+  const context = { env, engineFolder: engineDirectory, log, progress: onProgress ?? throttleProgress(log) };
   const goEnv = await goEnvironment(context, cli.goVersion);
-  return await install(context, cli.version, async (folder) => {
+  return await installAtomically(context, cli.version, async (directory) => {
     log(
       `Building the Pulumi CLI ${cli.version} from Go modules: about four minutes on two idle cores, once. ` +
-        `It is kept in ${engineFolder}.`,
+        `It is kept in ${engineDirectory}.`,
     );
-    const bin = join(folder, "bin");
-    await build(cli, "the CLI", join(bin, programName("pulumi")), goEnv, context);
-    await build(
+    const bin = join(directory, "bin");
+    await buildProgram(cli, "the CLI", join(bin, programName("pulumi")), goEnv, context);
+    await buildProgram(
       language,
       "its Node.js host",
       join(bin, programName("pulumi-language-nodejs")),
@@ -77,7 +77,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
       context,
     );
     await copyDynamicProviderLauncher(cli, bin, goEnv);
-    await verify(join(bin, programName("pulumi")), cli, context);
+    await verifyEngine(join(bin, programName("pulumi")), cli, context);
   });
 }
 
@@ -93,37 +93,37 @@ function buildError(message: string, remedy: string): Error {
  * its name when all is done. Of two processes one does the work and the other waits for it. What a killed process
  * left behind is removed by the next one.
  *
- * @param fill puts the programs into `<folder>/bin`
+ * @param populate puts the programs into `<folder>/bin`
  */
-async function install(
+async function installAtomically(
   { engineFolder, log }: BuildContext,
   version: string,
-  fill: (folder: string) => Promise<void>,
+  populate: (directory: string) => Promise<void>,
 ): Promise<string> {
-  const final = join(engineFolder, installationName(version));
+  const installationDirectory = join(engineFolder, installationName(version));
   mkdirSync(engineFolder, { recursive: true });
-  const onWait = (holder: string): void => log(`Waiting for ${holder}, which builds the same engine ...`);
-  const makeOne = async (): Promise<string> => {
-    const ready = installedInCache(engineFolder, version);
-    if (ready !== undefined) return ready.command;
-    const unfinished = `${final}.unfinished-`;
+  const logWait = (holder: string): void => log(`Waiting for ${holder}, which builds the same engine ...`);
+  const createInstallation = async (): Promise<string> => {
+    const existing = installedInCache(engineFolder, version);
+    if (existing !== undefined) return existing.command;
+    const unfinishedPrefix = `${installationDirectory}.unfinished-`;
     for (const entry of readdirSync(engineFolder)) {
       const path = join(engineFolder, entry);
-      if (path.startsWith(unfinished)) rmSync(path, { recursive: true, force: true });
+      if (path.startsWith(unfinishedPrefix)) rmSync(path, { recursive: true, force: true });
     }
-    const folder = unfinished + randomUUID();
+    const directory = unfinishedPrefix + randomUUID();
     try {
-      mkdirSync(join(folder, "bin"), { recursive: true });
-      await fill(folder);
-      writeFileSync(join(folder, MANIFEST), JSON.stringify({ version }));
-      rmSync(final, { recursive: true, force: true });
-      renameSync(folder, final);
-      return join(final, "bin", programName("pulumi"));
+      mkdirSync(join(directory, "bin"), { recursive: true });
+      await populate(directory);
+      writeFileSync(join(directory, MANIFEST), JSON.stringify({ version }));
+      rmSync(installationDirectory, { recursive: true, force: true });
+      renameSync(directory, installationDirectory);
+      return join(installationDirectory, "bin", programName("pulumi"));
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(directory, { recursive: true, force: true });
     }
   };
-  return await withLock(`${final}.lock`, makeOne, { onWait });
+  return await withLock(`${installationDirectory}.lock`, createInstallation, { onWait: logWait });
 }
 
 /** A Go program and the folder of the go.mod and go.sum that pin all it is built from. */
@@ -137,8 +137,8 @@ interface GoProgram {
   goVersion: Version;
 }
 
-function readGoModule(folder: string, module: string, path: string): GoProgram {
-  const absolute = join(import.meta.dirname, "engine", folder);
+function readGoModule(directory: string, module: string, path: string): GoProgram {
+  const absolute = join(import.meta.dirname, "engine", directory);
   const text = readFileSync(join(absolute, "go.mod"), "utf8");
   const version = parseVersion(new RegExp(`^\\s*(?:require )?${module} v(\\S+)`, "m").exec(text)?.[1] ?? "");
   const goVersion = parseVersion(/^go (\S+)/m.exec(text)?.[1] ?? "");
@@ -151,13 +151,14 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later gets it by itself when GOTOOLCHAIN is auto";
-  const asked = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
+  const goEnvResult = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
     env,
   });
-  if (asked.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
-  if (asked.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeFailure(asked)}`, remedy);
+  if (goEnvResult.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
+  if (goEnvResult.exitCode !== 0)
+    throw buildError(`\`go env\` failed: ${describeFailure(goEnvResult)}`, remedy);
 
-  const [release = "", toolchain = "", os, arch] = asked.stdout.split(/\r?\n/);
+  const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
   const version = parseVersion(release);
   // Since 1.21 Go gets a newer Go by itself, from the module proxy, unless it is told not to.
   const mayUpgrade = /\bauto$/.test(toolchain);
@@ -179,7 +180,7 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
   };
 }
 
-async function build(
+async function buildProgram(
   program: GoProgram,
   title: string,
   output: string,
@@ -191,7 +192,7 @@ async function build(
   const elapsed = () => formatElapsed(performance.now() - startedAt);
 
   let downloads = 0;
-  const listed = await withTicks(
+  const listResult = await runWithTicks(
     () => progress(`Downloading the modules of ${title}: ${downloads} so far, ${elapsed()}`),
     () =>
       runCommand("go", ["list", "-deps", program.package], {
@@ -201,14 +202,17 @@ async function build(
         },
       }),
   );
-  if (listed.exitCode !== 0) {
-    throw buildError(`the modules of ${title} could not be had: ${describeFailure(listed)}`, DOWNLOAD_REMEDY);
+  if (listResult.exitCode !== 0) {
+    throw buildError(
+      `the modules of ${title} could not be had: ${describeFailure(listResult)}`,
+      DOWNLOAD_REMEDY,
+    );
   }
 
-  const total = listed.stdout.trim().split("\n").length;
+  const total = listResult.stdout.trim().split("\n").length;
   let compiled = 0;
   const ldflags = `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v${program.version}`;
-  const built = await withTicks(
+  const buildResult = await runWithTicks(
     () => progress(`Compiling ${title}: ${compiled} packages of at most ${total}, ${elapsed()}`),
     () =>
       // -v names each package that is compiled.
@@ -223,8 +227,8 @@ async function build(
         },
       ),
   );
-  if (built.exitCode !== 0) {
-    throw buildError(`compiling ${title} failed: ${describeFailure(built)}`, COMPILE_REMEDY);
+  if (buildResult.exitCode !== 0) {
+    throw buildError(`compiling ${title} failed: ${describeFailure(buildResult)}`, COMPILE_REMEDY);
   }
   log(`Built ${title} in ${elapsed()}.`);
 }
@@ -236,17 +240,20 @@ async function copyDynamicProviderLauncher(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const module = "github.com/pulumi/pulumi/sdk/v3";
-  const listed = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], { cwd: folder, env });
-  if (listed.exitCode !== 0) {
-    throw buildError(`the module ${module} could not be found: ${describeFailure(listed)}`, DOWNLOAD_REMEDY);
+  const listResult = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], { cwd: folder, env });
+  if (listResult.exitCode !== 0) {
+    throw buildError(
+      `the module ${module} could not be found: ${describeFailure(listResult)}`,
+      DOWNLOAD_REMEDY,
+    );
   }
   const name = `pulumi-resource-pulumi-nodejs${process.platform === "win32" ? ".cmd" : ""}`;
-  copyFileSync(join(listed.stdout.trim(), "nodejs", "dist", name), join(bin, name));
+  copyFileSync(join(listResult.stdout.trim(), "nodejs", "dist", name), join(bin, name));
   chmodSync(join(bin, name), 0o755);
 }
 
 /** Checks that the built CLI runs here, and names the version that was asked for. */
-async function verify(command: string, cli: GoProgram, { env }: BuildContext): Promise<void> {
+async function verifyEngine(command: string, cli: GoProgram, { env }: BuildContext): Promise<void> {
   // Pulumi logs each of its commands in its home directory. This one is not the user's.
   const home = join(dirname(command), "..", "home");
   const result = await runCommand(command, ["version"], {
@@ -263,7 +270,7 @@ async function verify(command: string, cli: GoProgram, { env }: BuildContext): P
 }
 
 /** Calls `tick` now and every second while `work` runs. */
-async function withTicks<T>(tick: () => void, work: () => Promise<T>): Promise<T> {
+async function runWithTicks<T>(tick: () => void, work: () => Promise<T>): Promise<T> {
   tick();
   const timer = setInterval(tick, 1_000);
   try {
@@ -278,7 +285,7 @@ function formatElapsed(elapsedMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-function atIntervals(log: (line: string) => void): (status: string) => void {
+function throttleProgress(log: (line: string) => void): (status: string) => void {
   let lastAt = Number.NEGATIVE_INFINITY;
   return (status) => {
     if (performance.now() - lastAt < PROGRESS_INTERVAL_MS) return;

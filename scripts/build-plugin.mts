@@ -12,22 +12,22 @@ const NAME = "pulumi-resource-email-security";
 
 /**
  * @param root the repository's folder; the package is compiled already
- * @param node the oldest Node.js that it is for, such as `22.19`
+ * @param minimumNodeVersion the oldest Node.js that it is for, such as `22.19`
  */
-export async function buildPlugin(root: string, node: string): Promise<void> {
+export async function buildPlugin(root: string, minimumNodeVersion: string): Promise<void> {
   const manifest = readJson(join(root, "provider", "package.json"));
-  const folder = join(root, "provider", "dist", "plugin");
-  const schema = schemaOf(join(root, "provider"), manifest);
-  writeFileSync(join(folder, "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
+  const directory = join(root, "provider", "dist", "plugin");
+  const schema = buildSchema(join(root, "provider"), manifest);
+  writeFileSync(join(directory, "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
 
-  const program = join(folder, NAME);
+  const program = join(directory, NAME);
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [join("provider", "plugin", "main.ts")],
     outfile: program,
     bundle: true,
     platform: "node",
-    target: `node${node}`,
+    target: `node${minimumNodeVersion}`,
     // Pulumi's generated messages hold those of Google, which are slow, and large in memory.
     alias: {
       "google-protobuf/google/protobuf/struct_pb.js": `./${join("provider", "plugin", "struct", "struct-messages.ts")}`,
@@ -46,11 +46,11 @@ export async function buildPlugin(root: string, node: string): Promise<void> {
   });
   chmodSync(program, 0o755);
   writeFileSync(`${program}.cmd`, `@node "%~dp0${NAME}" %*\r\n`);
-  writeFileSync(`${program}.licenses.txt`, licensesOf(root, Object.keys(metafile.inputs)));
+  writeFileSync(`${program}.licenses.txt`, collectLicenses(root, Object.keys(metafile.inputs)));
 }
 
 /** Made from what checks the arguments, in the words that the sources say of them. */
-function schemaOf(provider: string, manifest: Manifest): unknown {
+function buildSchema(provider: string, manifest: Manifest): unknown {
   const { packageSchema } = createRequire(import.meta.url)(
     join(provider, "dist", "plugin", "schema", "package-schema.js"),
   );
@@ -64,12 +64,14 @@ export function schemaExamples(provider: string): Record<string, string> {
 }
 
 /** The licenses of the packages that files are from. */
-function licensesOf(root: string, files: readonly string[]): string {
-  const folders = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
-  const texts = [...new Set(folders)].sort().map((folder) => {
-    const { name, version, license } = readJson(join(root, folder, "package.json"));
-    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    const text = file === undefined ? "" : `\n\n${readFileSync(join(root, folder, file), "utf8").trim()}`;
+function collectLicenses(root: string, files: readonly string[]): string {
+  const packageDirectories = files.flatMap(
+    (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? [],
+  );
+  const texts = [...new Set(packageDirectories)].sort().map((directory) => {
+    const { name, version, license } = readJson(join(root, directory, "package.json"));
+    const file = readdirSync(join(root, directory)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? "" : `\n\n${readFileSync(join(root, directory, file), "utf8").trim()}`;
     return `${name} ${version}, ${license}${text}\n`;
   });
   return texts.join(`\n${"-".repeat(80)}\n\n`);

@@ -19,7 +19,7 @@ export function released(changelog: string, version: string, date: string): stri
 
 /** What the changelog says of a version, without its heading; undefined when it says nothing of it. */
 export function partOf(changelog: string, version: string): string | undefined {
-  const [, ...parts] = changelog.split(/^## /m);
-  const part = parts.find((one) => one.split(/\s/, 1)[0] === version);
-  return part?.slice(part.indexOf("\n")).trim();
+  const [, ...sections] = changelog.split(/^## /m);
+  const section = sections.find((candidate) => candidate.split(/\s/, 1)[0] === version);
+  return section?.slice(section.indexOf("\n")).trim();
 }

@@ -25,9 +25,9 @@ interface Check {
   run: () => Promise<Outcome>;
 }
 
-const CODE = /\.(?:[cm]?[jt]s|json)$/;
+const CODE_FILES = /\.(?:[cm]?[jt]s|json)$/;
 /** What the compiler found the last time, so that it looks again only at what has changed since, and at who uses that. */
-const TYPES_FOUND = "node_modules/.cache/types.tsbuildinfo";
+const TYPES_CACHE = "node_modules/.cache/types.tsbuildinfo";
 
 /** A longer file in `provider/` has more than one thing in it. */
 const MAX_LINES = 400;
@@ -37,9 +37,9 @@ const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;
 const checks: Check[] = [
   {
     name: "types",
-    concerns: CODE,
+    concerns: CODE_FILES,
     run: () =>
-      tool(
+      runTool(
         "tsc",
         "--noEmit",
         "--pretty",
@@ -48,26 +48,26 @@ const checks: Check[] = [
         ".",
         "--incremental",
         "--tsBuildInfoFile",
-        TYPES_FOUND,
+        TYPES_CACHE,
       ),
   },
   // They run in a browser, and know no Node.js.
   {
     name: "types of pages",
     concerns: /^provider\/fleet\/site\/browser\//,
-    run: () => tool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
+    run: () => runTool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
   },
   // Its errors of types are found above.
   {
     name: "documentation",
     concerns: /^(?:provider\/.*\.ts|typedoc\.json)$/,
-    run: () => tool("typedoc", "--emit", "none", "--skipErrorChecking"),
+    run: () => runTool("typedoc", "--emit", "none", "--skipErrorChecking"),
   },
   // Of texts and of comments; a word that is right is added to docs/words.txt.
   {
     name: "spelling",
     concerns: /\.md$|^provider\/.*\.ts$|^cspell\.json$|^docs\/words\.txt$/,
-    run: () => tool("cspell", "--no-progress", "--no-summary", "--no-color", "--relative"),
+    run: () => runTool("cspell", "--no-progress", "--no-summary", "--no-color", "--relative"),
   },
   {
     name: "packaging",
@@ -77,11 +77,15 @@ const checks: Check[] = [
   },
   {
     name: "imports",
-    concerns: CODE,
-    run: () => tool("depcruise", "provider", "scripts", "examples", "test"),
+    concerns: CODE_FILES,
+    run: () => runTool("depcruise", "provider", "scripts", "examples", "test"),
   },
-  { name: "lint and format", concerns: /./, run: () => tool("biome", "ci", "--colors=off", ".") },
-  { name: "dead code", concerns: CODE, run: () => tool("knip", "--no-progress", "--no-config-hints") },
+  { name: "lint and format", concerns: /./, run: () => runTool("biome", "ci", "--colors=off", ".") },
+  {
+    name: "dead code",
+    concerns: CODE_FILES,
+    run: () => runTool("knip", "--no-progress", "--no-config-hints"),
+  },
   {
     name: "length of files",
     concerns: PROVIDER_CODE,
@@ -89,33 +93,33 @@ const checks: Check[] = [
   },
 ];
 
-let failures = 0;
-const changed = process.argv.includes("--changed") ? changedFiles() : undefined;
-const waiting = checks
+let failureCount = 0;
+const changedPaths = process.argv.includes("--changed") ? listChangedFiles() : undefined;
+const pendingChecks = checks
   .filter(({ name, concerns }) => {
-    if (changed?.some((file) => concerns.test(file)) !== false) return true;
+    if (changedPaths?.some((file) => concerns.test(file)) !== false) return true;
     console.log(`-       ${name.padEnd(16)} nothing that it is about has changed since the last commit`);
     return false;
   })
   .values();
-await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
-process.exitCode = failures > 0 ? 1 : 0;
+await Promise.all(Array.from({ length: availableParallelism() }, runPendingChecks));
+process.exitCode = failureCount > 0 ? 1 : 0;
 
 /** Runs checks until none is waiting; as many of these go on at once as there are cores. */
-async function runWaiting(): Promise<void> {
-  for (const { name, run } of waiting) {
+async function runPendingChecks(): Promise<void> {
+  for (const { name, run } of pendingChecks) {
     const startedAt = performance.now();
     const { ok, output } = await run();
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
     console.log(`${ok ? "ok    " : "failed"}  ${name.padEnd(16)} ${seconds} s`);
     if (ok) continue;
-    failures++;
+    failureCount++;
     console.log(output.trim().replace(/^/gm, "        "));
   }
 }
 
 /** What git sees as changed since the last commit: files, with `/`, from the root of the repository. */
-function changedFiles(): string[] {
+function listChangedFiles(): string[] {
   const names = execFileSync(
     "git",
     ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"],
@@ -136,28 +140,28 @@ async function checkPackaging(): Promise<Outcome> {
 }
 
 async function checkPackage(source: string): Promise<Outcome> {
-  const folder = await mkdtemp(join(tmpdir(), "email-security-package-"));
+  const directory = await mkdtemp(join(tmpdir(), "email-security-package-"));
   try {
-    const packed = await tool(
+    const packResult = await runTool(
       "npm",
       "pack",
       source,
       "--ignore-scripts",
       "--silent",
-      `--pack-destination=${folder}`,
+      `--pack-destination=${directory}`,
     );
-    const [file] = await readdir(folder);
-    if (!packed.ok || file === undefined) return { ok: false, output: packed.output };
-    const tarball = join(folder, file);
+    const [file] = await readdir(directory);
+    if (!packResult.ok || file === undefined) return { ok: false, output: packResult.output };
+    const tarball = join(directory, file);
     const results = [
-      await tool("publint", "run", tarball, "--strict"),
+      await runTool("publint", "run", tarball, "--strict"),
       // Node.js 10 knew no `exports`; the package asks for a much later one.
-      await tool("attw", tarball, "--profile=node16", "--no-emoji", "--no-color", "--format=ascii"),
+      await runTool("attw", tarball, "--profile=node16", "--no-emoji", "--no-color", "--format=ascii"),
     ];
     const failed = results.filter(({ ok }) => !ok);
     return { ok: failed.length === 0, output: failed.map(({ output }) => output).join("\n") };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -181,7 +185,7 @@ async function checkFileLengths(): Promise<Outcome> {
 }
 
 /** Runs a command of node_modules/.bin, which npm has put on PATH. */
-function tool(command: string, ...args: string[]): Promise<Outcome> {
+function runTool(command: string, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],

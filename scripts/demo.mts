@@ -18,68 +18,70 @@ const engine = await requireEngine();
 const sandbox = await startSandbox({ scenario: "acme" });
 const keys = sandbox.tenants.find((tenant) => tenant.name === TENANT)?.apiKeys;
 if (keys === undefined) throw new Error(`the sandbox has no tenant ${TENANT}`);
-const untouched = settings();
-const folder = await mkdtemp(join(tmpdir(), "email-security-demo-"));
-const running = new AbortController();
-let steps = 0;
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => running.abort());
+const initialSettings = listSettings();
+const projectDirectory = await mkdtemp(join(tmpdir(), "email-security-demo-"));
+const abortController = new AbortController();
+let stepCount = 0;
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => abortController.abort());
 
 try {
-  await prepare();
+  await prepareProject();
   await demo();
 } catch (error) {
   process.exitCode = 1;
-  console.error(running.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error);
+  console.error(
+    abortController.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error,
+  );
 } finally {
   await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(projectDirectory, { recursive: true, force: true });
 }
 
 async function demo(): Promise<void> {
   console.log(`\n${bold("Email security as code")}`);
-  say(
+  printParagraph(
     `examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi did, how many requests the service saw, and what it holds of what has changed.`,
   );
 
-  step("The first `pulumi up`", "makes everything");
-  await pulumi("up", "--yes", "--skip-preview");
-  holds();
+  printStep("The first `pulumi up`", "makes everything");
+  await runPulumi("up", "--yes", "--skip-preview");
+  printOwnSettings();
 
-  step("The second", "looks at the tenant, and has nothing to do");
-  await pulumi("up", "--yes", "--skip-preview");
+  printStep("The second", "looks at the tenant, and has nothing to do");
+  await runPulumi("up", "--yes", "--skip-preview");
 
-  step("A colleague's click in the console", "the next preview shows it, `up` mends it");
-  await clickInConsole("acme-login.example", { list: "allow", comment: "let it in" });
-  const preview = await pulumi("preview", "--diff", "--suppress-outputs");
+  printStep("A colleague's click in the console", "the next preview shows it, `up` mends it");
+  await changeInConsole("acme-login.example", { list: "allow", comment: "let it in" });
+  const preview = await runPulumi("preview", "--diff", "--suppress-outputs");
   for (const line of preview.split("\n")) {
     if (/^\s*~ (list|comment)\s*:/.test(line)) console.log(`  drift  ${line.trim()}`);
   }
-  await pulumi("up", "--yes", "--skip-preview");
-  holds("acme-login.example");
+  await runPulumi("up", "--yes", "--skip-preview");
+  printOwnSettings("acme-login.example");
 
-  step("A comment edited in the program", "is changed in place");
-  await edit("until the fair in May", "until the fair in June");
-  await pulumi("up", "--yes", "--skip-preview");
-  holds("trade-fair.example");
+  printStep("A comment edited in the program", "is changed in place");
+  await editProgram("until the fair in May", "until the fair in June");
+  await runPulumi("up", "--yes", "--skip-preview");
+  printOwnSettings("trade-fair.example");
 
-  step("Another value", "the new entry is there before the old one goes");
-  await edit("acme-login.example", "acme-portal.example");
-  await pulumi("up", "--yes", "--skip-preview");
-  holds("acme-portal.example");
+  printStep("Another value", "the new entry is there before the old one goes");
+  await editProgram("acme-login.example", "acme-portal.example");
+  await runPulumi("up", "--yes", "--skip-preview");
+  printOwnSettings("acme-portal.example");
 
-  step("A mistake", "is refused in preview, before any write");
-  await edit("acme-portal.example", "hxxps://acme-portal[.]example/login");
-  const told = await refused("preview");
-  say(/has a problem: (.+)/.exec(told)?.[1] ?? told);
-  await edit("hxxps://acme-portal[.]example/login", "acme-portal.example");
+  printStep("A mistake", "is refused in preview, before any write");
+  await editProgram("acme-portal.example", "hxxps://acme-portal[.]example/login");
+  const errorOutput = await expectFailure("preview");
+  printParagraph(/has a problem: (.+)/.exec(errorOutput)?.[1] ?? errorOutput);
+  await editProgram("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
-  step("`pulumi destroy`", "leaves the tenant's other settings alone");
-  const destroyed = await pulumi("destroy", "--yes", "--skip-preview");
-  say(/^ +(\S+@\S+ is no VIP any more.+)$/m.exec(destroyed)?.[1] ?? destroyed);
-  const left = settings();
-  if (left.join("\n") !== untouched.join("\n"))
-    throw new Error(`other settings changed:\n${left.join("\n")}`);
-  console.log(`  The tenant's other ${left.length} settings are as they were before.`);
+  printStep("`pulumi destroy`", "leaves the tenant's other settings alone");
+  const destroyOutput = await runPulumi("destroy", "--yes", "--skip-preview");
+  printParagraph(/^ +(\S+@\S+ is no VIP any more.+)$/m.exec(destroyOutput)?.[1] ?? destroyOutput);
+  const remainingSettings = listSettings();
+  if (remainingSettings.join("\n") !== initialSettings.join("\n"))
+    throw new Error(`other settings changed:\n${remainingSettings.join("\n")}`);
+  console.log(`  The tenant's other ${remainingSettings.length} settings are as they were before.`);
 
   console.log(`
 ${bold("Where to go next")}
@@ -92,78 +94,79 @@ ${bold("Where to go next")}
 }
 
 /** Prints a sentence in lines that fit a terminal of 80 columns. */
-function say(sentence: string): void {
+function printParagraph(sentence: string): void {
   console.log(sentence.replace(/(.{1,76})(?:\s+|$)/g, "  $1\n").trimEnd());
 }
 
-function step(what: string, why: string): void {
-  steps += 1;
-  console.log(`\n${bold(`${steps}  ${what}`)}  ${dim(why)}`);
+function printStep(title: string, explanation: string): void {
+  stepCount += 1;
+  console.log(`\n${bold(`${stepCount}  ${title}`)}  ${dim(explanation)}`);
 }
 
-async function prepare(): Promise<void> {
-  await cp("examples/quickstart", folder, { recursive: true });
-  await symlink(resolve("node_modules"), join(folder, "node_modules"), "junction");
-  await mkdir(join(folder, ".state"));
+async function prepareProject(): Promise<void> {
+  await cp("examples/quickstart", projectDirectory, { recursive: true });
+  await symlink(resolve("node_modules"), join(projectDirectory, "node_modules"), "junction");
+  await mkdir(join(projectDirectory, ".state"));
   await runEngine(["stack", "init", "demo"]);
 }
 
-async function edit(from: string, to: string): Promise<void> {
-  const file = join(folder, "index.ts");
+async function editProgram(from: string, to: string): Promise<void> {
+  const file = join(projectDirectory, "index.ts");
   const text = await readFile(file, "utf8");
   if (!text.includes(from)) throw new Error(`examples/quickstart/index.ts has no ${from}`);
   await writeFile(file, text.replace(from, to));
 }
 
 /** Runs the CLI and says in one line what it did and what the service saw. */
-async function pulumi(...args: string[]): Promise<string> {
-  return await runAndTell(args, "succeeds");
+async function runPulumi(...args: string[]): Promise<string> {
+  return await runAndReport(args, "succeeds");
 }
 
 /** The same of what is to fail. */
-async function refused(...args: string[]): Promise<string> {
-  return await runAndTell(args, "fails");
+async function expectFailure(...args: string[]): Promise<string> {
+  return await runAndReport(args, "fails");
 }
 
-async function runAndTell(args: string[], end: End): Promise<string> {
+async function runAndReport(args: string[], expected: ExpectedOutcome): Promise<string> {
   sandbox.clearRequests();
-  const started = performance.now();
-  const output = await runEngine(args, end);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const startedAt = performance.now();
+  const output = await runEngine(args, expected);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const summary = /\nResources:\n((?: {4}.+\n)+)/.exec(output)?.[1] ?? "";
-  const did = summary
+  const summaryText = summary
     .split("\n")
     .map((line) => line.trim().replace(/^\W+(?=\d)/, ""))
     .filter((line) => line !== "")
     .join(", ");
   const writes = sandbox.requests.filter((request) => request.method !== "GET").length;
   const reads = sandbox.requests.length - writes;
-  const seen = reads + writes === 0 ? "no request" : `${count(reads, "read")}, ${count(writes, "write")}`;
+  const requestText =
+    reads + writes === 0 ? "no request" : `${formatCount(reads, "read")}, ${formatCount(writes, "write")}`;
   console.log(
-    `  ${`pulumi ${args[0]}`.padEnd(15)} ${did.padEnd(27)} ${seen.padEnd(18)} ${dim(`${seconds} s`)}`,
+    `  ${`pulumi ${args[0]}`.padEnd(15)} ${summaryText.padEnd(27)} ${requestText.padEnd(18)} ${dim(`${seconds} s`)}`,
   );
   return output;
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
+function formatCount(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-type End = "succeeds" | "fails";
+type ExpectedOutcome = "succeeds" | "fails";
 
-async function runEngine(args: string[], end: End = "succeeds"): Promise<string> {
-  return await new Promise((done, fail) => {
+async function runEngine(args: string[], expected: ExpectedOutcome = "succeeds"): Promise<string> {
+  return await new Promise((resolve, reject) => {
     const child = spawn(engine.command, ["--non-interactive", "--color", "never", ...args], {
-      cwd: folder,
+      cwd: projectDirectory,
       env: {
-        ...engine.environment(withoutOwnSettings(process.env)),
-        PULUMI_BACKEND_URL: `file://${join(folder, ".state").replaceAll("\\", "/")}`,
+        ...engine.environment(withoutUserSettings(process.env)),
+        PULUMI_BACKEND_URL: `file://${join(projectDirectory, ".state").replaceAll("\\", "/")}`,
         PULUMI_CONFIG_PASSPHRASE: "demo",
-        PULUMI_HOME: join(folder, ".home"),
+        PULUMI_HOME: join(projectDirectory, ".home"),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
         EMAIL_SECURITY_API_KEY: keys?.ci,
       },
-      signal: running.signal,
+      signal: abortController.signal,
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
@@ -172,21 +175,21 @@ async function runEngine(args: string[], end: End = "succeeds"): Promise<string>
         output += chunk.toString();
       });
     }
-    child.once("error", fail);
+    child.once("error", reject);
     child.once("close", (code) => {
-      if ((code === 0) === (end === "succeeds")) done(output);
-      else fail(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
+      if ((code === 0) === (expected === "succeeds")) resolve(output);
+      else reject(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
     });
   });
 }
 
 /** The user's own tenant and Pulumi account are no business of a demo. */
-function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
+function withoutUserSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const ownVariables = /^(PULUMI_|EMAIL_SECURITY_)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownVariables.test(name)));
 }
 
-async function clickInConsole(value: string, change: Record<string, string>): Promise<void> {
+async function changeInConsole(value: string, change: Record<string, string>): Promise<void> {
   const entry = sandbox.allowDenyEntries(TENANT).find((row) => row.value === value);
   const response = await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${entry?.id}`, {
     method: "PATCH",
@@ -197,14 +200,14 @@ async function clickInConsole(value: string, change: Record<string, string>): Pr
 }
 
 /** What the service holds beside what it held before the demo; only of one value, when it is given. */
-function holds(value = ""): void {
-  for (const line of settings()) {
-    if (!untouched.includes(line) && line.includes(value)) console.log(`  ${line}`);
+function printOwnSettings(value = ""): void {
+  for (const line of listSettings()) {
+    if (!initialSettings.includes(line) && line.includes(value)) console.log(`  ${line}`);
   }
 }
 
 /** What the service holds of the tenant, a line each. */
-function settings(): string[] {
+function listSettings(): string[] {
   const line = (kind: string, value: string, comment: string): string =>
     `${kind.padEnd(6)} ${value.padEnd(27)} "${comment}"`;
   const entries = sandbox.allowDenyEntries(TENANT).map((row) => line(row.list, row.value, row.comment));

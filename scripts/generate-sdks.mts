@@ -17,33 +17,33 @@ export const SDK_LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as con
  * Generates the SDKs of the native plugin with `pulumi package gen-sdk`. The same schema gives the same files.
  *
  * @param schemaFile the plugin's schema, as JSON
- * @param folder gets a folder a language. What was in those is gone then; the rest of it stays.
+ * @param directory gets a folder a language. What was in those is gone then; the rest of it stays.
  */
-export async function generateSdks(schemaFile: string, folder: string): Promise<void> {
+export async function generateSdks(schemaFile: string, directory: string): Promise<void> {
   const engine = await requireEngine();
-  const scratch = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
+  const temporaryDirectory = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
   try {
-    for (const language of SDK_LANGUAGES) await placeGenerator(language, scratch);
+    for (const language of SDK_LANGUAGES) await placeGenerator(language, temporaryDirectory);
     const environment = engine.environment();
     const path = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
     const env = {
       ...environment,
-      [path]: [scratch, environment[path]].join(delimiter),
-      PULUMI_HOME: join(scratch, "home"),
+      [path]: [temporaryDirectory, environment[path]].join(delimiter),
+      PULUMI_HOME: join(temporaryDirectory, "home"),
       PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
       SDK_LOGO: resolve("docs/public/logo.png"),
     };
     for (const language of SDK_LANGUAGES) {
       const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];
-      await run(engine.command, [...args, "--color", "never"], { cwd: scratch, env });
+      await run(engine.command, [...args, "--color", "never"], { cwd: temporaryDirectory, env });
     }
     for (const language of SDK_LANGUAGES) {
-      await rm(join(folder, language), { recursive: true, force: true });
-      await cp(join(scratch, "made", language), join(folder, language), { recursive: true });
+      await rm(join(directory, language), { recursive: true, force: true });
+      await cp(join(temporaryDirectory, "made", language), join(directory, language), { recursive: true });
     }
-    await completeSdks(schemaFile, folder);
+    await completeSdks(schemaFile, directory);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await rm(temporaryDirectory, { recursive: true, force: true });
   }
 }
 
@@ -53,11 +53,11 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
  */
 export async function placeGenerator(
   language: (typeof SDK_LANGUAGES)[number],
-  folder: string,
+  directory: string,
 ): Promise<void> {
   // The program goes by the name it is started under.
   const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
-  await copyFile(await sdkGenerator(), join(folder, name));
+  await copyFile(await sdkGenerator(), join(directory, name));
 }
 
 /** The program with Pulumi's generators, which is built where it isn't there yet. */

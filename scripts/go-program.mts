@@ -27,25 +27,25 @@ export interface GoProgram {
  */
 export async function goProgram(program: GoProgram): Promise<string> {
   const { name, folder, variables = {} } = program;
-  const built = `${name}-${await sourcesDigest(program)}-${process.platform}-${process.arch}`;
-  const target = join(cacheFolder(), "test", built);
+  const cacheKey = `${name}-${await hashSources(program)}-${process.platform}-${process.arch}`;
+  const target = join(cacheFolder(), "test", cacheKey);
   const command = join(target, process.platform === "win32" ? `${name}.exe` : name);
   if (existsSync(command)) return command;
   await mkdir(target, { recursive: true });
-  const unfinished = join(cacheFolder(), "test", `${built}.${process.pid}`);
-  const linked = Object.entries(variables).map(([variable, value]) => ` -X ${variable}=${value}`);
-  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", `-ldflags=-s -w${linked.join("")}`];
-  await run("go", ["build", ...flags, "-o", unfinished, program.package ?? "."], {
+  const temporaryFile = join(cacheFolder(), "test", `${cacheKey}.${process.pid}`);
+  const linkerFlags = Object.entries(variables).map(([variable, value]) => ` -X ${variable}=${value}`);
+  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", `-ldflags=-s -w${linkerFlags.join("")}`];
+  await run("go", ["build", ...flags, "-o", temporaryFile, program.package ?? "."], {
     cwd: folder,
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
     maxBuffer: 64 * 2 ** 20,
   });
-  await rename(unfinished, command);
+  await rename(temporaryFile, command);
   return command;
 }
 
 /** Of all that the program is built from but Go itself. */
-async function sourcesDigest(program: GoProgram): Promise<string> {
+async function hashSources(program: GoProgram): Promise<string> {
   const { folder, variables } = program;
   const digest = createHash("sha256").update(JSON.stringify([program.package, variables]));
   const sources = (await readdir(folder)).filter((file) => /^go\.(mod|sum)$|\.go$/.test(file));

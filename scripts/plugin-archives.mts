@@ -20,7 +20,7 @@ export const ARCHIVE_KINDS: readonly ArchiveKind[] = ["node", ...PLATFORMS];
 export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
   if (only === undefined) return ARCHIVE_KINDS;
   return only.split(",").map((name) => {
-    const kind = ARCHIVE_KINDS.find((one) => one === name);
+    const kind = ARCHIVE_KINDS.find((candidate) => candidate === name);
     if (kind !== undefined) return kind;
     throw new Error(`There is no archive for "${name}"; there are ${ARCHIVE_KINDS.join(", ")}.`);
   });
@@ -33,30 +33,30 @@ export const SUMS = "SHA256SUMS";
  * Makes the archives that Pulumi installs the native plugin from, and their sums. The same sources give the same bytes.
  *
  * @param root the repository's folder; the plugin is built already
- * @param folder is emptied first
+ * @param directory is emptied first
  * @param log told of each archive when it is done
  */
 export async function makePluginArchives(
   root: string,
-  folder: string,
+  directory: string,
   kinds: readonly ArchiveKind[] = ARCHIVE_KINDS,
   log: (line: string) => void = () => {},
 ): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
   const { version } = JSON.parse(await readFile(join(root, "provider", "package.json"), "utf8"));
-  const sums: string[] = [];
+  const checksums: string[] = [];
   for (const kind of kinds) {
-    const archive = tarGz(await filesFor(kind, root));
+    const archive = tarGz(await collectArchiveFiles(kind, root));
     const file = `${NAME}-v${version}-${kind}.tar.gz`;
-    await writeFile(join(folder, file), archive);
-    sums.push(`${createHash("sha256").update(archive).digest("hex")}  ${file}\n`);
+    await writeFile(join(directory, file), archive);
+    checksums.push(`${createHash("sha256").update(archive).digest("hex")}  ${file}\n`);
     log(`${file}, ${(archive.length / 1e6).toFixed(1)} MB`);
   }
-  await writeFile(join(folder, SUMS), sums.join(""));
+  await writeFile(join(directory, SUMS), checksums.join(""));
 }
 
-async function filesFor(kind: ArchiveKind, root: string): Promise<ArchivedFile[]> {
+async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<ArchivedFile[]> {
   const read = (...path: string[]): Promise<Buffer> => readFile(join(root, ...path));
   const script = await read("provider", "dist", "plugin", NAME);
   const licenses: ArchivedFile[] = [
@@ -67,10 +67,10 @@ async function filesFor(kind: ArchiveKind, root: string): Promise<ArchivedFile[]
     },
   ];
   if (kind === "node") {
-    const forWindows = await read("provider", "dist", "plugin", `${NAME}.cmd`);
+    const windowsScript = await read("provider", "dist", "plugin", `${NAME}.cmd`);
     return [
       { name: NAME, content: script, isProgram: true },
-      { name: `${NAME}.cmd`, content: forWindows },
+      { name: `${NAME}.cmd`, content: windowsScript },
       ...licenses,
     ];
   }
@@ -81,14 +81,15 @@ async function filesFor(kind: ArchiveKind, root: string): Promise<ArchivedFile[]
       isProgram: true,
     },
     ...licenses,
-    { name: "LICENSE.node", content: await licenseOfNode(root) },
+    { name: "LICENSE.node", content: await readNodeLicense(root) },
   ];
 }
 
 /** Node.js's own, with those of all that it is made of. The wheels lack it; the packages of npm have it. */
-async function licenseOfNode(root: string): Promise<Buffer> {
+async function readNodeLicense(root: string): Promise<Buffer> {
   const modules = join(root, "node_modules");
-  const found = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));
-  if (found === undefined) throw new Error("npm installed no package of Node.js, which has its license.");
-  return await readFile(join(modules, found, "LICENSE"));
+  const nodePackage = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));
+  if (nodePackage === undefined)
+    throw new Error("npm installed no package of Node.js, which has its license.");
+  return await readFile(join(modules, nodePackage, "LICENSE"));
 }

@@ -16,46 +16,46 @@ const SOURCES = [
   "client/schemas.ts",
 ];
 
-/** @param folder that of the package. */
-export function pluginWords(folder: string): Words {
-  return readWords(
-    globSync(SOURCES, { cwd: folder })
+/** @param packageDirectory that of the package. */
+export function pluginWords(packageDirectory: string): Words {
+  return readDescriptions(
+    globSync(SOURCES, { cwd: packageDirectory })
       .sort()
-      .map((file) => join(folder, file)),
+      .map((file) => join(packageDirectory, file)),
   );
 }
 
 /** The words of all that the files declare at their top, by name. Members that an interface inherits are its own. */
-function readWords(files: readonly string[]): Words {
-  const words = new Map<string, DeclaredWords>();
+function readDescriptions(files: readonly string[]): Words {
+  const descriptions = new Map<string, DeclaredWords>();
   const parents = new Map<string, readonly string[]>();
   for (const file of files) {
     const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
     for (const statement of source.statements) {
-      for (const [name, declared] of declaredIn(statement)) {
+      for (const [name, declaration] of readDeclarations(statement)) {
         // A function is defined for every front under the name that it has in programs, where its words are.
-        if (!words.get(name)?.text) words.set(name, declared);
+        if (!descriptions.get(name)?.text) descriptions.set(name, declaration);
       }
-      if (ts.isInterfaceDeclaration(statement)) parents.set(statement.name.text, parentsOf(statement));
+      if (ts.isInterfaceDeclaration(statement)) parents.set(statement.name.text, getParentNames(statement));
     }
   }
-  const membersOf = (name: string): Readonly<Record<string, DeclaredMember>> => {
-    const inherited = (parents.get(name) ?? []).map(membersOf);
-    return Object.assign({}, ...inherited, words.get(name)?.members);
+  const collectMembers = (name: string): Readonly<Record<string, DeclaredMember>> => {
+    const inherited = (parents.get(name) ?? []).map(collectMembers);
+    return Object.assign({}, ...inherited, descriptions.get(name)?.members);
   };
   return Object.fromEntries(
-    [...words].map(([name, declared]) => [name, { ...declared, members: membersOf(name) }]),
+    [...descriptions].map(([name, declaration]) => [name, { ...declaration, members: collectMembers(name) }]),
   );
 }
 
-function declaredIn(statement: ts.Statement): (readonly [string, DeclaredWords])[] {
-  const text = textOf(statement);
+function readDeclarations(statement: ts.Statement): (readonly [string, DeclaredWords])[] {
+  const text = getDocText(statement);
   if (ts.isVariableStatement(statement)) {
     return statement.declarationList.declarations.map(({ name }) => [name.getText(), { text, members: {} }]);
   }
   if (ts.isTypeAliasDeclaration(statement)) return [[statement.name.text, { text, members: {} }]];
   if (ts.isInterfaceDeclaration(statement) || ts.isClassDeclaration(statement)) {
-    return [[statement.name?.text ?? "", { text, members: membersIn(statement) }]];
+    return [[statement.name?.text ?? "", { text, members: readMembers(statement) }]];
   }
   if (!ts.isFunctionDeclaration(statement)) return [];
   const [args] = statement.parameters;
@@ -67,26 +67,26 @@ function declaredIn(statement: ts.Statement): (readonly [string, DeclaredWords])
   ];
 }
 
-function membersIn(
+function readMembers(
   declaration: ts.InterfaceDeclaration | ts.ClassDeclaration,
 ): Record<string, DeclaredMember> {
   const members: Record<string, DeclaredMember> = {};
   for (const member of declaration.members) {
     if (!ts.isPropertySignature(member) && !ts.isPropertyDeclaration(member)) continue;
     if (ts.isPrivateIdentifier(member.name)) continue;
-    members[member.name.getText()] = { text: textOf(member), type: member.type?.getText() ?? "" };
+    members[member.name.getText()] = { text: getDocText(member), type: member.type?.getText() ?? "" };
   }
   return members;
 }
 
-function parentsOf(declaration: ts.InterfaceDeclaration): readonly string[] {
+function getParentNames(declaration: ts.InterfaceDeclaration): readonly string[] {
   return (declaration.heritageClauses ?? []).flatMap((clause) =>
     clause.types.map((type) => type.expression.getText()),
   );
 }
 
 /** The JSDoc of a node without its tags: a line a paragraph, and links as what they link to. */
-function textOf(node: ts.Node): string {
+function getDocText(node: ts.Node): string {
   const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
   const text = ts.getTextOfJSDocComment(doc?.comment) ?? "";
   return text

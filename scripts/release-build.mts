@@ -17,79 +17,83 @@ import { kindsOf, makePluginArchives } from "#scripts/plugin-archives";
 import { packageBom, pluginBom } from "#scripts/sbom";
 import { versionOf } from "#scripts/version";
 
-const FOLDER = resolve("dist", "release");
+const RELEASE_DIRECTORY = resolve("dist", "release");
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
 const version = versionOf(".");
-const scratch = mkdtempSync(join(tmpdir(), "email-security-release-"));
-const missing: string[] = [];
+const temporaryDirectory = mkdtempSync(join(tmpdir(), "email-security-release-"));
+const skippedPackages: string[] = [];
 try {
-  if (!has("python3", ["-c", "import venv, ensurepip"])) {
+  if (!hasCommand("python3", ["-c", "import venv, ensurepip"])) {
     throw new Error(
       "There is no Python 3 with venv and pip: the package for PyPI and the archives of the plugin need it.",
     );
   }
-  rmSync(FOLDER, { recursive: true, force: true });
-  for (const folder of ["npm", "python", "sbom"]) mkdirSync(join(FOLDER, folder), { recursive: true });
-  writeNotes();
+  rmSync(RELEASE_DIRECTORY, { recursive: true, force: true });
+  for (const directory of ["npm", "python", "sbom"])
+    mkdirSync(join(RELEASE_DIRECTORY, directory), { recursive: true });
+  writeReleaseNotes();
   packNpm();
   buildPython();
   buildJava();
   buildDotnet();
-  const archives = join(FOLDER, "plugin");
-  await makePluginArchives(".", archives, kindsOf(values.only), say);
-  writeBom("package", packageBom(join(FOLDER, "npm", `pulumi-email-security-${version}.tgz`), scratch));
+  const archives = join(RELEASE_DIRECTORY, "plugin");
+  await makePluginArchives(".", archives, kindsOf(values.only), log);
+  writeBom(
+    "package",
+    packageBom(join(RELEASE_DIRECTORY, "npm", `pulumi-email-security-${version}.tgz`), temporaryDirectory),
+  );
   writeBom("plugin", pluginBom("."));
-  for (const reason of missing) say(`left out: ${reason}`);
-  if (missing.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
-  say(`All else of ${version} is in ${FOLDER}.`);
+  for (const reason of skippedPackages) log(`left out: ${reason}`);
+  if (skippedPackages.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
+  log(`All else of ${version} is in ${RELEASE_DIRECTORY}.`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
-  rmSync(scratch, { recursive: true, force: true });
+  rmSync(temporaryDirectory, { recursive: true, force: true });
 }
 
 /** What the changelog says of the version; before it is released, what is unreleased. */
-function writeNotes(): void {
+function writeReleaseNotes(): void {
   const changelog = readFileSync("CHANGELOG.md", "utf8");
   const notes = partOf(changelog, version) ?? partOf(changelog, "Unreleased") ?? "";
-  writeFileSync(join(FOLDER, "notes.md"), `${notes}\n`);
+  writeFileSync(join(RELEASE_DIRECTORY, "notes.md"), `${notes}\n`);
 }
 
 function packNpm(): void {
-  for (const folder of ["provider", "sdk/nodejs"]) {
-    run("npm", ["pack", "--silent", "--pack-destination", join(FOLDER, "npm")], folder);
+  for (const directory of ["provider", "sdk/nodejs"]) {
+    runCommand("npm", ["pack", "--silent", "--pack-destination", join(RELEASE_DIRECTORY, "npm")], directory);
   }
-  say("the packages for npm");
+  log("the packages for npm");
 }
 
 function buildPython(): void {
-  const source = copyOf("python");
-  const tools = join(scratch, "python-tools");
-  run("python3", ["-m", "venv", tools]);
+  const source = copySdk("python");
+  const tools = join(temporaryDirectory, "python-tools");
+  runCommand("python3", ["-m", "venv", tools]);
   const python = join(tools, process.platform === "win32" ? "Scripts" : "bin", "python");
-  run(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "build==1.6.1"]);
-  run(python, ["-m", "build", "--outdir", join(FOLDER, "python"), source]);
-  say("the package for PyPI");
+  runCommand(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "build==1.6.1"]);
+  runCommand(python, ["-m", "build", "--outdir", join(RELEASE_DIRECTORY, "python"), source]);
+  log("the package for PyPI");
 }
 
 function buildJava(): void {
-  if (!has("mvn", ["--version"])) return void missing.push("Java's, without Maven");
-  const source = copyOf("java");
+  if (!hasCommand("mvn", ["--version"])) return void skippedPackages.push("Java's, without Maven");
+  const source = copySdk("java");
   const options = ["--batch-mode", "--quiet", "--activate-profiles", "release", "-Dgpg.skip"];
-  run("mvn", [...options, "package"], source);
-  mkdirSync(join(FOLDER, "maven"));
+  runCommand("mvn", [...options, "package"], source);
+  mkdirSync(join(RELEASE_DIRECTORY, "maven"));
   for (const jar of globSync("target/*.jar", { cwd: source })) {
-    cpSync(join(source, jar), join(FOLDER, "maven", basename(jar)));
+    cpSync(join(source, jar), join(RELEASE_DIRECTORY, "maven", basename(jar)));
   }
-  say("the package for Maven Central");
+  log("the package for Maven Central");
 }
 
 function buildDotnet(): void {
-  if (!has("dotnet", ["--version"])) return void missing.push(".NET's, without the .NET SDK");
-  const source = copyOf("dotnet");
-  run(
+  if (!hasCommand("dotnet", ["--version"])) return void skippedPackages.push(".NET's, without the .NET SDK");
+  const source = copySdk("dotnet");
+  runCommand(
     "dotnet",
     [
       "pack",
@@ -97,39 +101,42 @@ function buildDotnet(): void {
       "Release",
       "-p:GeneratePackageOnBuild=false",
       "--output",
-      join(FOLDER, "nuget"),
+      join(RELEASE_DIRECTORY, "nuget"),
     ],
     source,
   );
-  say("the package for NuGet");
+  log("the package for NuGet");
 }
 
 /** Where what is built of an SDK does not come between what is committed. */
-function copyOf(language: string): string {
-  const copy = join(scratch, language);
+function copySdk(language: string): string {
+  const copy = join(temporaryDirectory, language);
   cpSync(join("sdk", language), copy, { recursive: true });
   return copy;
 }
 
 function writeBom(name: string, bom: string): void {
-  writeFileSync(join(FOLDER, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`), `${bom}\n`);
-  say(`the bill of materials of the ${name}`);
+  writeFileSync(
+    join(RELEASE_DIRECTORY, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`),
+    `${bom}\n`,
+  );
+  log(`the bill of materials of the ${name}`);
 }
 
 /** What it prints is shown only where it fails. */
-function run(command: string, args: readonly string[], cwd = "."): void {
+function runCommand(command: string, args: readonly string[], cwd = "."): void {
   const shell = process.platform === "win32";
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });
   if (status === 0) return;
-  const why =
+  const failure =
     error === undefined ? `ended with ${status}:\n${stdout}${stderr}` : `can't be run: ${error.message}`;
-  throw new Error(`${command} ${args.join(" ")} ${why}`);
+  throw new Error(`${command} ${args.join(" ")} ${failure}`);
 }
 
-function has(command: string, args: readonly string[]): boolean {
+function hasCommand(command: string, args: readonly string[]): boolean {
   return spawnSync(command, args, { stdio: "ignore", shell: process.platform === "win32" }).status === 0;
 }
 
-function say(line: string): void {
+function log(line: string): void {
   console.log(line);
 }

@@ -8,10 +8,10 @@ import { parseArgs } from "node:util";
 import { NODE_VERSION } from "#scripts/node-programs";
 import { kindsOf, makePluginArchives } from "#scripts/plugin-archives";
 
-const FOLDER = "dist/release/plugin";
+const OUTPUT_DIRECTORY = "dist/release/plugin";
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
 
 console.log(`With Node.js ${NODE_VERSION}, a minute or so each:`);
-await makePluginArchives(".", FOLDER, kindsOf(values.only), (line) => console.log(`  ${line}`));
-console.log(`They are in ${FOLDER}, with their SHA256SUMS.`);
+await makePluginArchives(".", OUTPUT_DIRECTORY, kindsOf(values.only), (line) => console.log(`  ${line}`));
+console.log(`They are in ${OUTPUT_DIRECTORY}, with their SHA256SUMS.`);

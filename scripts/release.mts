@@ -11,7 +11,7 @@ import { released } from "./changelog.mts";
 import { versionOf, writeVersion } from "./version.mts";
 
 try {
-  const version = wanted(process.argv.slice(2));
+  const version = parseReleaseVersion(process.argv.slice(2));
   const changelog = released(
     readFileSync("CHANGELOG.md", "utf8"),
     version,
@@ -24,8 +24,8 @@ try {
     execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
   } catch (error) {
     // Nothing was there that is not committed.
-    git("restore", ".");
-    git("clean", "--force", "-d", "--quiet");
+    runGit("restore", ".");
+    runGit("clean", "--force", "-d", "--quiet");
     throw new Error(`The SDKs can't be generated, see above. Everything is as it was.`, { cause: error });
   }
   console.log(`
@@ -47,23 +47,25 @@ This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). The
  *
  * @throws {Error} when it is none, is not later than what there is, or something would be released that nobody has committed.
  */
-function wanted([version, ...more]: readonly string[]): string {
+function parseReleaseVersion([version, ...extraArguments]: readonly string[]): string {
   const current = versionOf(".");
-  const next = semver.inc(current, "minor");
-  if (version === undefined || more.length > 0 || semver.valid(version) !== version) {
+  const nextVersion = semver.inc(current, "minor");
+  if (version === undefined || extraArguments.length > 0 || semver.valid(version) !== version) {
     throw new Error(
-      `Say which version is released, such as: npm run release -- ${next} (now it is ${current}).`,
+      `Say which version is released, such as: npm run release -- ${nextVersion} (now it is ${current}).`,
     );
   }
   if (semver.prerelease(version) !== null) {
-    throw new Error(`${version} is a pre-release, which nothing here publishes: take one such as ${next}.`);
-  }
-  if (git("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
     throw new Error(
-      `${version} is not later than what is released, ${current}: take a later one, such as ${next}.`,
+      `${version} is a pre-release, which nothing here publishes: take one such as ${nextVersion}.`,
     );
   }
-  if (git("status", "--porcelain") !== "") {
+  if (runGit("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
+    throw new Error(
+      `${version} is not later than what is released, ${current}: take a later one, such as ${nextVersion}.`,
+    );
+  }
+  if (runGit("status", "--porcelain") !== "") {
     throw new Error(
       "There are changes that nobody has committed: `git status` shows them. Commit them first.",
     );
@@ -71,6 +73,6 @@ function wanted([version, ...more]: readonly string[]): string {
   return version;
 }
 
-function git(...args: string[]): string {
+function runGit(...args: string[]): string {
   return execFileSync("git", args, { encoding: "utf8" }).trim();
 }

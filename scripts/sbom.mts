@@ -7,40 +7,44 @@ import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
  * What the package for npm brings when it is installed today, without its peers: a bill of materials in CycloneDX's JSON.
  *
  * @param archive as it is published
- * @param scratch a folder for what npm looks at
+ * @param temporaryDirectory a folder for what npm looks at
  */
-export function packageBom(archive: string, scratch: string): string {
-  const folder = join(scratch, "bom");
-  mkdirSync(folder);
-  execFileSync("tar", ["--extract", "--gzip", "--file", archive, "--strip-components", "1"], { cwd: folder });
-  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  execFileSync("npm", ["install", "--package-lock-only", "--legacy-peer-deps", ...quietly], {
-    cwd: folder,
+export function packageBom(archive: string, temporaryDirectory: string): string {
+  const directory = join(temporaryDirectory, "bom");
+  mkdirSync(directory);
+  execFileSync("tar", ["--extract", "--gzip", "--file", archive, "--strip-components", "1"], {
+    cwd: directory,
+  });
+  const quietOptions = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  execFileSync("npm", ["install", "--package-lock-only", "--legacy-peer-deps", ...quietOptions], {
+    cwd: directory,
     shell: process.platform === "win32",
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const { packages } = readJson<{ packages: Record<string, Locked> }>(join(folder, "package-lock.json"));
-  const parts = Object.entries(packages).flatMap(([path, { dev = false, ...locked }]) =>
+  const { packages } = readJson<{ packages: Record<string, LockedPackage> }>(
+    join(directory, "package-lock.json"),
+  );
+  const components = Object.entries(packages).flatMap(([path, { dev = false, ...locked }]) =>
     path === "" || dev ? [] : { ...locked, name: path.replace(/^.*node_modules\//, "") },
   );
-  const own = readJson<Part>(join(folder, "package.json"));
-  return bomOf(Enums.ComponentType.Library, own, parts);
+  const rootPackage = readJson<Component>(join(directory, "package.json"));
+  return serializeBom(Enums.ComponentType.Library, rootPackage, components);
 }
 
 /** What the build bundled in the plugin's one file, by its own account of the licenses: a bill in CycloneDX's JSON. */
 export function pluginBom(root: string): string {
-  const folder = join(root, "provider", "dist", "plugin");
+  const directory = join(root, "provider", "dist", "plugin");
   const name = "pulumi-resource-email-security";
-  const { version } = readJson<Part>(join(folder, "schema.json"));
-  const texts = readFileSync(join(folder, `${name}.licenses.txt`), "utf8").split(/\n-{80}\n\n/);
-  const parts = texts.map((text): Part => {
-    const [, part = "", partVersion = "", license = ""] = /^(\S+) (\S+), (.+)$/m.exec(text) ?? [];
-    return { name: part, version: partVersion, license };
+  const { version } = readJson<Component>(join(directory, "schema.json"));
+  const texts = readFileSync(join(directory, `${name}.licenses.txt`), "utf8").split(/\n-{80}\n\n/);
+  const components = texts.map((text): Component => {
+    const [, component = "", partVersion = "", license = ""] = /^(\S+) (\S+), (.+)$/m.exec(text) ?? [];
+    return { name: component, version: partVersion, license };
   });
-  return bomOf(Enums.ComponentType.Application, { name, version }, parts);
+  return serializeBom(Enums.ComponentType.Application, { name, version }, components);
 }
 
-interface Part {
+interface Component {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
@@ -48,19 +52,23 @@ interface Part {
   readonly integrity?: string;
 }
 
-interface Locked extends Omit<Part, "name"> {
+interface LockedPackage extends Omit<Component, "name"> {
   readonly dev?: boolean;
 }
 
-function bomOf(type: Enums.ComponentType, { name, version }: Part, parts: readonly Part[]): string {
+function serializeBom(
+  type: Enums.ComponentType,
+  { name, version }: Component,
+  components: readonly Component[],
+): string {
   const bom = new Models.Bom();
   bom.metadata.component = new Models.Component(type, name, { version, bomRef: `${name}@${version}` });
-  for (const part of parts) bom.components.add(componentOf(part));
+  for (const component of components) bom.components.add(buildComponent(component));
   const serializer = new Serialize.JsonSerializer(new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6));
   return serializer.serialize(bom, { sortLists: true, space: 2 });
 }
 
-function componentOf({ name, version, license, integrity }: Part): Models.Component {
+function buildComponent({ name, version, license, integrity }: Component): Models.Component {
   const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
   const component = new Models.Component(Enums.ComponentType.Library, name, { version, purl, bomRef: purl });
   if (license !== undefined) component.licenses.add(new Models.LicenseExpression(license));

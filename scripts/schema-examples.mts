@@ -24,31 +24,36 @@ const LANGUAGES = {
  * The example of each resource for the schema's descriptions, in each language and in the form that registries show: by the name
  * of the resource, as Markdown. Written once, in Pulumi's own language for that (`.pp`); the first line is its title.
  *
- * @param folder where they are written
+ * @param directory where they are written
  */
-export async function schemaExamples(schemaFile: string, folder: string): Promise<Record<string, string>> {
+export async function schemaExamples(schemaFile: string, directory: string): Promise<Record<string, string>> {
   const generator = await sdkGenerator();
-  const scratch = await mkdtemp(join(tmpdir(), "email-security-examples-"));
+  const temporaryDirectory = await mkdtemp(join(tmpdir(), "email-security-examples-"));
   try {
     const examples: Record<string, string> = {};
-    for (const file of (await readdir(folder)).filter((name) => name.endsWith(".pp"))) {
-      const [title = "", ...program] = (await readFile(join(folder, file), "utf8")).split("\n");
-      await writeFile(join(scratch, file), program.join("\n"));
-      const args = ["programs", resolve(schemaFile), join(scratch, file), ...Object.keys(LANGUAGES)];
+    for (const file of (await readdir(directory)).filter((name) => name.endsWith(".pp"))) {
+      const [title = "", ...program] = (await readFile(join(directory, file), "utf8")).split("\n");
+      await writeFile(join(temporaryDirectory, file), program.join("\n"));
+      const args = [
+        "programs",
+        resolve(schemaFile),
+        join(temporaryDirectory, file),
+        ...Object.keys(LANGUAGES),
+      ];
       const { stdout } = await run(generator, args);
-      const made = JSON.parse(stdout) as Record<string, Record<string, string>>;
-      examples[basename(file, ".pp")] = exampleUsage(title.replace(/^# /, ""), made);
+      const programs = JSON.parse(stdout) as Record<string, Record<string, string>>;
+      examples[basename(file, ".pp")] = renderExampleUsage(title.replace(/^# /, ""), programs);
     }
     return examples;
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await rm(temporaryDirectory, { recursive: true, force: true });
   }
 }
 
-function exampleUsage(title: string, made: Record<string, Record<string, string>>): string {
+function renderExampleUsage(title: string, programs: Record<string, Record<string, string>>): string {
   const blocks = Object.entries(LANGUAGES).map(([language, fence]) => {
-    const [text = ""] = Object.values(made[language] ?? {});
-    const program = language === "java" ? withEnum(text) : text;
+    const [text = ""] = Object.values(programs[language] ?? {});
+    const program = language === "java" ? useEnumValue(text) : text;
     return `\`\`\`${fence}\n${program.trim()}\n\`\`\`\n`;
   });
   return `{{% examples %}}
@@ -63,11 +68,11 @@ ${blocks.join("")}{{% /example %}}
 }
 
 /** The generator for Java writes the text of a value where its own class takes nothing but an enum. */
-function withEnum(program: string): string {
-  const named = program.replace(
+function useEnumValue(program: string): string {
+  const withEnumValue = program.replace(
     /\.list\("(\w)(\w+)"\)/,
     (_call, initial: string, rest: string) => `.list(EntryList.${initial.toUpperCase()}${rest})`,
   );
-  if (named === program) return program;
-  return named.replace(/^(import (.*)\.AllowDenyEntryArgs;)$/m, "$1\nimport $2.enums.EntryList;");
+  if (withEnumValue === program) return program;
+  return withEnumValue.replace(/^(import (.*)\.AllowDenyEntryArgs;)$/m, "$1\nimport $2.enums.EntryList;");
 }

@@ -24,20 +24,20 @@ interface PackageSchema {
 /**
  * Completes the SDKs that were generated.
  *
- * @param folder has one of each language.
+ * @param directory has one of each language.
  */
-export async function completeSdks(schemaFile: string, folder: string): Promise<void> {
+export async function completeSdks(schemaFile: string, directory: string): Promise<void> {
   const schema = JSON.parse(await readFile(schemaFile, "utf8")) as PackageSchema;
-  const readmes = readmesOf(schema);
+  const readmes = buildReadmes(schema);
   for (const [language, text] of Object.entries(readmes)) {
-    await writeFile(join(folder, language, "README.md"), text);
-    await copyFile("LICENSE", join(folder, language, "LICENSE"));
+    await writeFile(join(directory, language, "README.md"), text);
+    await copyFile("LICENSE", join(directory, language, "LICENSE"));
   }
   // Where it is read in an installed package, too.
-  await writeFile(join(folder, "python", schema.language.python.packageName, "README.md"), readmes.python);
-  await writeManifest(join(folder, "nodejs", "package.json"), schema);
-  await ownConstructors(join(folder, "nodejs"));
-  await writeJavaProject(join(folder, "java"), schema);
+  await writeFile(join(directory, "python", schema.language.python.packageName, "README.md"), readmes.python);
+  await writeManifest(join(directory, "nodejs", "package.json"), schema);
+  await patchConstructors(join(directory, "nodejs"));
+  await writeJavaProject(join(directory, "java"), schema);
 }
 
 // Node.js
@@ -64,44 +64,47 @@ async function writeManifest(file: string, schema: PackageSchema): Promise<void>
 }
 
 /** Where the arguments begin to be taken, in a class and in a function. */
-const TAKING = /^( +)(?:let resourceInputs: pulumi\.Inputs = \{\};|opts = .*opts \|\| \{\}\);)$/gm;
+const ARGUMENT_START = /^( +)(?:let resourceInputs: pulumi\.Inputs = \{\};|opts = .*opts \|\| \{\}\);)$/gm;
 /** Where Pulumi makes the resource. */
-const MAKING = /^( +)(super\(.*\);)$/m;
+const RESOURCE_CREATION = /^( +)(super\(.*\);)$/m;
 
 /**
  * What the dynamic resources do in a program, for these: they refuse what is no argument, which the SDK for Node.js passes over and no
  * plugin sees; and have brief traces. Arguments are looked at before any is taken.
  */
-async function ownConstructors(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+async function patchConstructors(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
     if (!name.endsWith(".ts")) continue;
-    const file = join(folder, name);
+    const file = join(directory, name);
     const text = await readFile(file, "utf8");
-    const known = [
+    const argumentNames = [
       ...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument)),
     ].sort();
-    const [, kind, what] = /^export (class|function) (\w+)/m.exec(text) ?? [];
-    const asking =
-      known.length === 0
+    const [, kind, declarationName] = /^export (class|function) (\w+)/m.exec(text) ?? [];
+    const withNameCheck =
+      argumentNames.length === 0
         ? text
         : text.replace(
-            TAKING,
-            `$1utilities.refuseUnknownNames(${JSON.stringify(what)}, args, ${JSON.stringify(known)});\n$&`,
+            ARGUMENT_START,
+            `$1utilities.refuseUnknownNames(${JSON.stringify(declarationName)}, args, ${JSON.stringify(argumentNames)});\n$&`,
           );
-    const brief = asking.replace(
-      MAKING,
+    const withBriefTraces = withNameCheck.replace(
+      RESOURCE_CREATION,
       "$1const asEver = utilities.briefTraces();\n$1try {\n$1    $2\n$1} finally {\n$1    asEver();\n$1}",
     );
-    if ((known.length > 0 && asking === text) || (kind === "class" && brief === asking)) {
+    if (
+      (argumentNames.length > 0 && withNameCheck === text) ||
+      (kind === "class" && withBriefTraces === withNameCheck)
+    ) {
       throw new Error(`${file} takes arguments, or makes a resource, in another way than is known.`);
     }
-    if (brief !== text) await writeFile(file, brief);
+    if (withBriefTraces !== text) await writeFile(file, withBriefTraces);
   }
-  await appendFile(join(folder, "utilities.ts"), OWN);
+  await appendFile(join(directory, "utilities.ts"), UTILITIES);
 }
 
 /** From the package, which has them beside this SDK. */
-const OWN = `
+const UTILITIES = `
 /** @internal */
 export function refuseUnknownNames(what: string, args: any, known: string[]): void {
     require("../resources/known-names").refuseUnknownNames(what, args, known);
@@ -119,25 +122,25 @@ export function briefTraces(): () => void {
 const PULUMI_FOR_JAVA = "1.20.0";
 
 /** The group that Maven Central gives to an owner at GitHub. */
-function javaGroup({ publisher }: PackageSchema): string {
+function getJavaGroup({ publisher }: PackageSchema): string {
   return `io.github.${publisher}`;
 }
 
 /** A project for Maven, since Gradle and its plug-ins are in no registry of packages; and what the engine reads of the plugin. */
-async function writeJavaProject(folder: string, schema: PackageSchema): Promise<void> {
+async function writeJavaProject(directory: string, schema: PackageSchema): Promise<void> {
   const { name, version, description, license, repository, publisher, pluginDownloadURL } = schema;
   // Pulumi's host looks for it under com/ alone, whatever the classes' package is.
-  const resources = join(folder, "src/main/resources/com", publisher.replaceAll("-", ""), name);
+  const resources = join(directory, "src/main/resources/com", publisher.replaceAll("-", ""), name);
   await mkdir(resources, { recursive: true });
   const plugin = { resource: true, name, version, server: pluginDownloadURL };
   await writeFile(join(resources, "plugin.json"), `${JSON.stringify(plugin, undefined, 2)}\n`);
-  await writeFile(join(folder, ".gitignore"), "target/\n");
+  await writeFile(join(directory, ".gitignore"), "target/\n");
   const pom = `<?xml version="1.0" encoding="UTF-8"?>
 <project xmlns="http://maven.apache.org/POM/4.0.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
          xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 https://maven.apache.org/xsd/maven-4.0.0.xsd">
   <modelVersion>4.0.0</modelVersion>
 
-  <groupId>${javaGroup(schema)}</groupId>
+  <groupId>${getJavaGroup(schema)}</groupId>
   <artifactId>${name}</artifactId>
   <version>${version}</version>
   <packaging>jar</packaging>
@@ -225,16 +228,16 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
   </profiles>
 </project>
 `;
-  await writeFile(join(folder, "pom.xml"), pom);
+  await writeFile(join(directory, "pom.xml"), pom);
 }
 
 // Readmes
 
-function readmesOf(schema: PackageSchema) {
+function buildReadmes(schema: PackageSchema) {
   const { name, version, description, repository, language } = schema;
   const { nodejs, python, go, csharp, java } = language;
   const docs = `${repository}/blob/main/docs`;
-  const readme = (install: string, program: string): string => `# ${schema.name}
+  const renderReadme = (install: string, program: string): string => `# ${schema.name}
 
 ${description}.
 
@@ -249,54 +252,54 @@ elsewhere: [install the plugin](${docs}/how-to/install-the-plugin.md). Where the
 More: [the native plugin](${docs}/reference/native-plugin.md), [its resources](${docs}/reference/resources.md) and
 [functions](${docs}/reference/functions.md).
 `;
-  const fence = (kind: string, text: string): string => `\`\`\`${kind}\n${text}\n\`\`\``;
+  const renderFence = (kind: string, text: string): string => `\`\`\`${kind}\n${text}\n\`\`\``;
   return {
-    nodejs: readme(
-      fence("sh", `npm install ${nodejs.packageName}`),
-      fence(
+    nodejs: renderReadme(
+      renderFence("sh", `npm install ${nodejs.packageName}`),
+      renderFence(
         "ts",
         `import { AllowDenyList } from "${nodejs.packageName}";
 
 new AllowDenyList("blocklist", { entries: { "evil.example": "deny: INC-7" } });`,
       ),
     ),
-    python: readme(
-      fence("sh", `pip install ${python.packageName.replaceAll("_", "-")}`),
-      fence(
+    python: renderReadme(
+      renderFence("sh", `pip install ${python.packageName.replaceAll("_", "-")}`),
+      renderFence(
         "python",
         `import ${python.packageName} as email_security
 
 email_security.AllowDenyList("blocklist", entries={"evil.example": "deny: INC-7"})`,
       ),
     ),
-    go: readme(
-      fence("sh", `go get ${go.modulePath}`),
-      fence(
+    go: renderReadme(
+      renderFence("sh", `go get ${go.modulePath}`),
+      renderFence(
         "go",
         `_, err := ${go.rootPackageName}.NewAllowDenyList(ctx, "blocklist", &${go.rootPackageName}.AllowDenyListArgs{
 	Entries: pulumi.StringMap{"evil.example": pulumi.String("deny: INC-7")},
 })`,
       ),
     ),
-    dotnet: readme(
-      fence("sh", `dotnet add package ${csharp.rootNamespace}.EmailSecurity`),
-      fence(
+    dotnet: renderReadme(
+      renderFence("sh", `dotnet add package ${csharp.rootNamespace}.EmailSecurity`),
+      renderFence(
         "csharp",
         `using ${csharp.rootNamespace}.EmailSecurity;
 
 new AllowDenyList("blocklist", new() { Entries = { { "evil.example", "deny: INC-7" } } });`,
       ),
     ),
-    java: readme(
-      fence(
+    java: renderReadme(
+      renderFence(
         "xml",
         `<dependency>
-  <groupId>${javaGroup(schema)}</groupId>
+  <groupId>${getJavaGroup(schema)}</groupId>
   <artifactId>${name}</artifactId>
   <version>${version}</version>
 </dependency>`,
       ),
-      fence(
+      renderFence(
         "java",
         `import ${java.basePackage}.emailsecurity.AllowDenyList;
 import ${java.basePackage}.emailsecurity.AllowDenyListArgs;

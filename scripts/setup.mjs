@@ -21,21 +21,23 @@ import lock from "../provider/engine/lock.js";
 
 const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const modules = path.join(root, "node_modules");
+const nodeModules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
 const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) =>
   path.join("scripts", file),
 );
 /** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
 const lazyFiles = ["index.js", "resources/in-program.js"];
-const sdkFolder = path.join("sdk", "nodejs");
-const templateFolder = path.join("examples", "gitops");
+const sdkDirectory = path.join("sdk", "nodejs");
+const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
 
-const own = process.argv.slice(2);
-const then = own.includes("--then") ? own.splice(own.indexOf("--then")).slice(1) : [];
-const buildOnly = own.includes("--build-only");
-const wantsEngine = !buildOnly && !own.includes("--no-engine");
+const ownArguments = process.argv.slice(2);
+const followUp = ownArguments.includes("--then")
+  ? ownArguments.splice(ownArguments.indexOf("--then")).slice(1)
+  : [];
+const buildOnly = ownArguments.includes("--build-only");
+const installsEngine = !buildOnly && !ownArguments.includes("--no-engine");
 
 // An exit by way of process.exit stops the children and gives the locks back.
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
@@ -45,24 +47,24 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 try {
   await main();
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
+  writeLine(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }
 
 async function main() {
-  if (!buildOnly && !dependenciesAreThere()) await locked("install", installDependencies);
+  if (!buildOnly && !areDependenciesInstalled()) await runLocked("install", installDependencies);
   // A published package is built with what is there: `npm install --omit=dev` has no compiler, and no need of one.
-  if (buildOnly && !fs.existsSync(compiler())) return;
+  if (buildOnly && !fs.existsSync(getCompilerPath())) return;
 
   if (!isNewEnough(process.versions.node)) {
-    process.exitCode = await run(newerNode(), process.argv.slice(1));
+    process.exitCode = await run(findNewerNode(), process.argv.slice(1));
     return;
   }
 
-  if (builtFrom() !== sourcesDigest()) await locked("build", build);
-  if (wantsEngine) await prepareEngine();
+  if (readBuildDigest() !== hashSources()) await runLocked("build", build);
+  if (installsEngine) await prepareEngine();
 
-  const [script, ...args] = then;
+  const [script, ...args] = followUp;
   if (script === undefined || process.exitCode) return;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
   process.argv.splice(1, Number.POSITIVE_INFINITY, path.resolve(root, script), ...args);
@@ -72,11 +74,11 @@ async function main() {
 // Dependencies
 
 /** Whether what npm says it has installed is what the lock file asks for. */
-function dependenciesAreThere() {
-  const wanted = readJson(path.join(root, "package-lock.json"))?.packages;
-  const installed = readJson(path.join(modules, ".package-lock.json"))?.packages;
-  if (!wanted || !installed) return false;
-  return Object.entries(wanted).every(([name, { version, optional, devOptional, link }]) => {
+function areDependenciesInstalled() {
+  const lockedPackages = readJson(path.join(root, "package-lock.json"))?.packages;
+  const installed = readJson(path.join(nodeModules, ".package-lock.json"))?.packages;
+  if (!lockedPackages || !installed) return false;
+  return Object.entries(lockedPackages).every(([name, { version, optional, devOptional, link }]) => {
     if (!name.includes("node_modules/")) return true;
     // Those of other platforms are left out.
     if (!installed[name]) return Boolean(optional || devOptional);
@@ -85,18 +87,20 @@ function dependenciesAreThere() {
 }
 
 async function installDependencies() {
-  if (dependenciesAreThere()) return;
-  const fresh = !fs.existsSync(path.join(modules, ".package-lock.json"));
+  if (areDependenciesInstalled()) return;
+  const isFirstInstall = !fs.existsSync(path.join(nodeModules, ".package-lock.json"));
   const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js beside them";
-  say(
-    fresh ? `Installing the npm packages${node}, about half a minute ...` : "Updating the npm packages ...",
+  writeLine(
+    isFirstInstall
+      ? `Installing the npm packages${node}, about half a minute ...`
+      : "Updating the npm packages ...",
   );
   // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
   // refuses a lock file that was written where a registry lacked the packages of other platforms.
-  const done = fresh && (await npm("ci", "ignore")) === 0;
+  const done = isFirstInstall && (await npm("ci", "ignore")) === 0;
   const status = done ? 0 : await npm("install", process.stderr);
   if (status !== 0) throw new Error(`npm install failed with exit code ${status}; see above.`);
-  if (!dependenciesAreThere()) {
+  if (!areDependenciesInstalled()) {
     throw new Error(
       "The npm packages still differ from package-lock.json. Remove node_modules and try again.",
     );
@@ -111,11 +115,11 @@ async function installDependencies() {
  */
 function npm(command, output) {
   const args = [command, "--include=dev", "--include=optional", "--ignore-scripts", "--no-engine-strict"];
-  const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
-  const running = process.env["npm_execpath"] ?? "";
-  return path.basename(running) === "npm-cli.js"
-    ? run(process.execPath, [running, ...args, ...quiet], output)
-    : run(isWindows ? "npm.cmd" : "npm", [...args, ...quiet], output);
+  const quietOptions = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+  const npmScript = process.env["npm_execpath"] ?? "";
+  return path.basename(npmScript) === "npm-cli.js"
+    ? run(process.execPath, [npmScript, ...args, ...quietOptions], output)
+    : run(isWindows ? "npm.cmd" : "npm", [...args, ...quietOptions], output);
 }
 
 // Node.js
@@ -128,13 +132,13 @@ function isNewEnough(version) {
 }
 
 /** The Node.js that came with the dependencies. */
-function newerNode() {
+function findNewerNode() {
   const platform = `${isWindows ? "win" : process.platform}-${process.arch}`;
   const program = path.join("bin", isWindows ? "node.exe" : "node");
-  const found = [`node-${platform}`, `node-bin-${platform}`]
-    .map((name) => path.join(modules, name, program))
+  const nodePath = [`node-${platform}`, `node-bin-${platform}`]
+    .map((name) => path.join(nodeModules, name, program))
     .find((file) => fs.existsSync(file));
-  if (found) return found;
+  if (nodePath) return nodePath;
   throw new Error(
     `This is Node.js ${process.versions.node}; ${MINIMUM_NODE.join(".")} or later is needed, and npm has none for ` +
       `${platform}. Install a current one (https://nodejs.org/), then try again.`,
@@ -143,25 +147,25 @@ function newerNode() {
 
 // The built package
 
-function compiler() {
-  return path.join(modules, "typescript", "bin", "tsc");
+function getCompilerPath() {
+  return path.join(nodeModules, "typescript", "bin", "tsc");
 }
 
-function stampFile() {
-  return path.join(modules, ".cache", "email-security", "build.json");
+function getStampFile() {
+  return path.join(nodeModules, ".cache", "email-security", "build.json");
 }
 
 /** What the build was made from, or undefined when there is none. */
-function builtFrom() {
-  const outputs = [path.join(dist, ".tsbuildinfo"), path.join(root, sdkFolder, "bin")];
-  return outputs.every((file) => fs.existsSync(file)) ? readJson(stampFile())?.sources : undefined;
+function readBuildDigest() {
+  const outputs = [path.join(dist, ".tsbuildinfo"), path.join(root, sdkDirectory, "bin")];
+  return outputs.every((file) => fs.existsSync(file)) ? readJson(getStampFile())?.sources : undefined;
 }
 
-function sourcesDigest() {
+function hashSources() {
   const digest = createHash("sha256");
-  const files = sourceFiles().map((file) => path.join("provider", file));
-  const template = templateFiles().map((file) => path.join(templateFolder, file));
-  const sdk = sdkFiles().map((file) => path.join(sdkFolder, file));
+  const files = listSourceFiles().map((file) => path.join("provider", file));
+  const template = listTemplateFiles().map((file) => path.join(templateDirectory, file));
+  const sdk = listSdkFiles().map((file) => path.join(sdkDirectory, file));
   for (const file of [
     ...files,
     ...template,
@@ -181,91 +185,91 @@ function sourcesDigest() {
 }
 
 /** All files of the package but what is installed, built, made of what is built or brought to be packed, relative to its folder. */
-function sourceFiles() {
+function listSourceFiles() {
   const others = ["node_modules", "dist", "cmd", "README.md", "LICENSE"];
-  return filesUnder("provider", (name) => !others.includes(name));
+  return listFiles("provider", (name) => !others.includes(name));
 }
 
 /** The generated SDK for Node.js programs over the native plugin, relative to its folder. */
-function sdkFiles() {
-  return filesUnder(sdkFolder, (name) => name !== "node_modules" && name !== "bin");
+function listSdkFiles() {
+  return listFiles(sdkDirectory, (name) => name !== "node_modules" && name !== "bin");
 }
 
 /** The files of the repository that `email-security init` writes, without what somebody's trial left there. */
-function templateFiles() {
-  return filesUnder(
-    templateFolder,
+function listTemplateFiles() {
+  return listFiles(
+    templateDirectory,
     (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name),
   );
 }
 
 /**
  * @param {string} top relative to the root
- * @param {(name: string) => boolean} isWanted asked for what is in that folder itself
+ * @param {(name: string) => boolean} isIncluded asked for what is in that folder itself
  */
-function filesUnder(top, isWanted) {
+function listFiles(top, isIncluded) {
   /** @type {(folder: string) => string[]} */
-  const under = (folder) =>
-    fs.readdirSync(path.join(root, top, folder), { withFileTypes: true }).flatMap((entry) => {
-      if (folder === "" && !isWanted(entry.name)) return [];
-      const file = path.join(folder, entry.name);
-      return entry.isDirectory() ? under(file) : [file];
+  const listBelow = (directory) =>
+    fs.readdirSync(path.join(root, top, directory), { withFileTypes: true }).flatMap((entry) => {
+      if (directory === "" && !isIncluded(entry.name)) return [];
+      const file = path.join(directory, entry.name);
+      return entry.isDirectory() ? listBelow(file) : [file];
     });
-  return under("").sort();
+  return listBelow("").sort();
 }
 
 async function build() {
-  const sources = sourcesDigest();
-  if (builtFrom() === sources) return;
-  say("Building the package, some seconds ...");
+  const sources = hashSources();
+  if (readBuildDigest() === sources) return;
+  writeLine("Building the package, some seconds ...");
   // What fails half-way is of other sources than what was built before.
-  fs.rmSync(stampFile(), { force: true });
-  const output = buildFiles();
+  fs.rmSync(getStampFile(), { force: true });
+  const output = listBuildOutputs();
   // Without its outputs the compiler's own record of them is wrong.
   if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {
     for (const file of [".tsbuildinfo", ".native.tsbuildinfo"])
       fs.rmSync(path.join(dist, file), { force: true });
   }
   const status = Math.max(await compile("provider"), await compile("sdk"));
-  removeStale(output);
-  loadLazily();
+  removeStaleOutputs(output);
+  makeExportsLazy();
   writeSdkManifest();
-  copyAsTheyAre();
+  copyBrowserScripts();
   copyTemplate();
   if (status === 0) writeSchemas();
   if (status === 0) await writePlugin();
-  makeCommand();
+  linkCommand();
   if (status === 0) {
-    fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
-    fs.writeFileSync(stampFile(), JSON.stringify({ sources }));
+    fs.mkdirSync(path.dirname(getStampFile()), { recursive: true });
+    fs.writeFileSync(getStampFile(), JSON.stringify({ sources }));
   } else if (buildOnly) {
     throw new Error("The package doesn't compile; see above.");
   } else {
-    say("The types above are wrong. Going on, since the package was written nevertheless.");
+    writeLine("The types above are wrong. Going on, since the package was written nevertheless.");
   }
 }
 
-/** @param {string} folder with a tsconfig.json */
-function compile(folder) {
-  return run(process.execPath, [compiler(), "-p", path.join(root, folder)], process.stderr);
+/** @param {string} directory with a tsconfig.json */
+function compile(directory) {
+  return run(process.execPath, [getCompilerPath(), "-p", path.join(root, directory)], process.stderr);
 }
 
 /** What the compiler makes of the sources, relative to dist. */
-function buildFiles() {
-  const files = [...sourceFiles(), ...sdkFiles().map((file) => path.join("native", file))];
+function listBuildOutputs() {
+  const files = [...listSourceFiles(), ...listSdkFiles().map((file) => path.join("native", file))];
   const stems = files.flatMap((file) => /^(?!.*\.d\.ts$)(.*)\.[jt]s$/.exec(file)?.[1] ?? []);
   return new Set(stems.flatMap((stem) => [`${stem}.js`, `${stem}.d.ts`]));
 }
 
 /** Removes what was built from sources that are gone. */
-function removeStale(/** @type {Set<string>} */ output) {
+function removeStaleOutputs(/** @type {Set<string>} */ output) {
   for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
     if (/\.(js|d\.ts|mod|sum)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
   }
 }
 
 /** The exports stay as the compiler writes them, so that ES modules see their names; these load all, as they read each. */
-function loadLazily() {
+function makeExportsLazy() {
   for (const file of lazyFiles.map((name) => path.join(dist, name)).filter((name) => fs.existsSync(name))) {
     const text = fs.readFileSync(file, "utf8");
     const lazy = text.replace(/^(?:var|const) (\w+) = (require\("\.[^"]+"\));$/gm, (_line, module, load) => {
@@ -289,9 +293,10 @@ function writeSdkManifest() {
 }
 
 /** What runs in a browser is part of the package as it stands. */
-function copyAsTheyAre() {
-  const isMeant = (/** @type {string} */ name) => /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
-  for (const file of sourceFiles().filter(isMeant)) {
+function copyBrowserScripts() {
+  const isBrowserScript = (/** @type {string} */ name) =>
+    /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
+  for (const file of listSourceFiles().filter(isBrowserScript)) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
   }
@@ -301,21 +306,21 @@ function copyAsTheyAre() {
 function copyTemplate() {
   const target = path.join(dist, "commands", "init", "template");
   fs.rmSync(target, { recursive: true, force: true });
-  for (const file of templateFiles()) {
+  for (const file of listTemplateFiles()) {
     const copy = path.join(target, file === ".gitignore" ? "gitignore" : file);
     fs.mkdirSync(path.dirname(copy), { recursive: true });
-    fs.copyFileSync(path.join(root, templateFolder, file), copy);
+    fs.copyFileSync(path.join(root, templateDirectory, file), copy);
   }
 }
 
 /** The JSON Schemas are made from what the package itself checks by. */
 function writeSchemas() {
-  const folder = path.join(dist, "schemas");
-  fs.rmSync(folder, { recursive: true, force: true });
-  fs.mkdirSync(folder, { recursive: true });
+  const directory = path.join(dist, "schemas");
+  fs.rmSync(directory, { recursive: true, force: true });
+  fs.mkdirSync(directory, { recursive: true });
   const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "commands", "json-schemas.js"));
   for (const [file, schema] of Object.entries(publishedSchemas())) {
-    fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
+    fs.writeFileSync(path.join(directory, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
 }
 
@@ -332,11 +337,11 @@ async function writePlugin() {
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */
-function makeCommand() {
+function linkCommand() {
   const target = path.join(dist, "commands", "main.js");
   if (!fs.existsSync(target)) return;
   fs.chmodSync(target, 0o755);
-  const link = path.join(modules, ".bin", "email-security");
+  const link = path.join(nodeModules, ".bin", "email-security");
   fs.mkdirSync(path.dirname(link), { recursive: true });
   if (isWindows) {
     fs.writeFileSync(`${link}.cmd`, `@node "%~dp0..\\pulumi-email-security\\dist\\commands\\main.js" %*\r\n`);
@@ -351,28 +356,28 @@ function makeCommand() {
 /** An installed Pulumi CLI, else one that is built from Go modules: where no download can be reached, as in a locked-down network. */
 async function prepareEngine() {
   const { findEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
-  if ((await findEngine({ log: say })) !== undefined) return;
+  if ((await findEngine({ log: writeLine })) !== undefined) return;
   const { buildEngine } = await import(pathToFileURL(path.join(root, "scripts", "build-engine.mts")).href);
-  const live = process.stderr.isTTY;
-  let open = false;
-  const close = () => {
-    if (open) process.stderr.write("\n");
-    open = false;
+  const isTerminal = process.stderr.isTTY;
+  let hasOpenLine = false;
+  const closeLine = () => {
+    if (hasOpenLine) process.stderr.write("\n");
+    hasOpenLine = false;
   };
   /** @type {(line: string) => void} */
   const log = (line) => {
-    close();
-    say(line);
+    closeLine();
+    writeLine(line);
   };
   /** @type {(status: string) => void} */
   const onProgress = (status) => {
     process.stderr.write(`\r\x1b[K${status}`);
-    open = true;
+    hasOpenLine = true;
   };
   try {
-    await buildEngine(live ? { log, onProgress } : { log });
+    await buildEngine(isTerminal ? { log, onProgress } : { log });
   } finally {
-    close();
+    closeLine();
   }
 }
 
@@ -384,10 +389,10 @@ async function prepareEngine() {
  * @param {string} name
  * @param {() => Promise<void>} work
  */
-function locked(name, work) {
+function runLocked(name, work) {
   // Beside node_modules, not in it: npm removes what it doesn't know.
   return lock.withLock(path.join(root, `.setup-${name}.lock`), work, {
-    onWait: (holder) => say(`Waiting for ${holder}, which is setting up too ...`),
+    onWait: (holder) => writeLine(`Waiting for ${holder}, which is setting up too ...`),
   });
 }
 
@@ -424,6 +429,6 @@ function readJson(file) {
 }
 
 /** @param {string} line */
-function say(line) {
+function writeLine(line) {
   process.stderr.write(`${line}\n`);
 }

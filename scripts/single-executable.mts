@@ -11,10 +11,10 @@ const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
 
 /** By which a Node.js knows that it has a program within; the same for all of them. */
-const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+const SENTINEL_FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
 /** No snapshot and no code of V8's, which are of one platform and differ from time to time. */
-const CONFIGURATION = {
+const SEA_CONFIG = {
   main: "main.js",
   output: "blob",
   disableExperimentalSEAWarning: true,
@@ -29,33 +29,33 @@ const CONFIGURATION = {
  * @param name what a signature calls it
  */
 export async function singleExecutable(script: Buffer, name: string, platform: Platform): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), "email-security-single-"));
+  const directory = await mkdtemp(join(tmpdir(), "email-security-single-"));
   try {
-    await writeFile(join(folder, "main.js"), script.toString("utf8").replace(/^#!.*\n/, ""));
-    await writeFile(join(folder, "sea-config.json"), JSON.stringify(CONFIGURATION));
+    await writeFile(join(directory, "main.js"), script.toString("utf8").replace(/^#!.*\n/, ""));
+    await writeFile(join(directory, "sea-config.json"), JSON.stringify(SEA_CONFIG));
     // The Node.js that is to run it is of the version that prepares it.
-    const preparing = await placeNode(thisPlatform(), folder);
-    await chmod(preparing, 0o755);
-    await run(preparing, ["--experimental-sea-config", "sea-config.json"], { cwd: folder });
+    const hostNode = await placeNode(thisPlatform(), directory);
+    await chmod(hostNode, 0o755);
+    await run(hostNode, ["--experimental-sea-config", "sea-config.json"], { cwd: directory });
 
-    const program = join(folder, name);
-    if (platform === thisPlatform()) await copyFile(preparing, program);
-    else await copyFile(await placeNode(platform, folder), program);
+    const program = join(directory, name);
+    if (platform === thisPlatform()) await copyFile(hostNode, program);
+    else await copyFile(await placeNode(platform, directory), program);
     const segment = ["--macho-segment-name", "NODE_SEA"];
     await run(process.execPath, [
       POSTJECT,
       program,
       "NODE_SEA_BLOB",
-      join(folder, "blob"),
+      join(directory, "blob"),
       "--sentinel-fuse",
-      FUSE,
+      SENTINEL_FUSE,
       ...(isMac(platform) ? segment : []),
     ]);
-    const made = await readFile(program);
+    const content = await readFile(program);
     // What signature it had is gone, and was not of this program.
-    return isMac(platform) ? signAdHoc(made, name) : made;
+    return isMac(platform) ? signAdHoc(content, name) : content;
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -11,14 +11,14 @@ export interface ArchivedFile {
 const BLOCK_BYTES = 512;
 
 /** The time that npm gives each file of a package: 1985-10-26T08:15:00Z. */
-const TIME = 499_162_500;
+const MODIFIED_AT = 499_162_500;
 
 /**
  * An archive (`.tar.gz`) of files without folders. The same files give the same bytes: their times and owners are left out.
  */
 export function tarGz(files: readonly ArchivedFile[]): Buffer {
   const blocks = files.flatMap((file) => [
-    headerOf(file),
+    buildHeader(file),
     file.content,
     Buffer.alloc(-file.content.length & (BLOCK_BYTES - 1)),
   ]);
@@ -26,22 +26,22 @@ export function tarGz(files: readonly ArchivedFile[]): Buffer {
 }
 
 /** As POSIX's ustar has it. */
-function headerOf({ name, content, isProgram }: ArchivedFile): Buffer {
+function buildHeader({ name, content, isProgram }: ArchivedFile): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
   if (name.length > 100) throw new Error(`${name} is too long a name for an archive.`);
-  const octal = (value: number, at: number, digits: number): void => {
-    header.write(`${value.toString(8).padStart(digits, "0")}\0`, at, "latin1");
+  const writeOctal = (value: number, offset: number, digits: number): void => {
+    header.write(`${value.toString(8).padStart(digits, "0")}\0`, offset, "latin1");
   };
   header.write(name, "latin1");
-  octal(isProgram === true ? 0o755 : 0o644, 100, 7);
-  octal(0, 108, 7);
-  octal(0, 116, 7);
-  octal(content.length, 124, 11);
-  octal(TIME, 136, 11);
+  writeOctal(isProgram === true ? 0o755 : 0o644, 100, 7);
+  writeOctal(0, 108, 7);
+  writeOctal(0, 116, 7);
+  writeOctal(content.length, 124, 11);
+  writeOctal(MODIFIED_AT, 136, 11);
   header.write("        ", 148, "latin1");
   header.write("0", 156, "latin1");
   header.write("ustar\x0000", 257, "latin1");
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  const checksum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${checksum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
   return header;
 }

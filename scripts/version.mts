@@ -14,23 +14,23 @@ export function versionOf(root: string): string {
 export function writeVersion(root: string, version: string): void {
   const current = versionOf(root);
   const lockFile = join(root, "package-lock.json");
-  const lock = readJson(lockFile) as { packages: Record<string, Manifest> };
+  const packageLock = readJson(lockFile) as { packages: Record<string, Manifest> };
   for (const path of [
     "provider/package.json",
     ...globSync("examples/*/package.json", { cwd: root }),
   ].sort()) {
     const file = join(root, path);
     const manifest = readJson(file) as Manifest;
-    const locked = lock.packages[path.replace(/\/package\.json$/, "")];
-    for (const one of [manifest, ...(locked === undefined ? [] : [locked])]) {
-      if (path.startsWith("provider/")) one.version = version;
-      for (const asked of [one.dependencies, one.devDependencies]) {
-        if (asked?.[PACKAGE] !== undefined) asked[PACKAGE] = `^${version}`;
+    const lockedManifest = packageLock.packages[path.replace(/\/package\.json$/, "")];
+    for (const target of [manifest, ...(lockedManifest === undefined ? [] : [lockedManifest])]) {
+      if (path.startsWith("provider/")) target.version = version;
+      for (const dependencies of [target.dependencies, target.devDependencies]) {
+        if (dependencies?.[PACKAGE] !== undefined) dependencies[PACKAGE] = `^${version}`;
       }
     }
     writeJson(file, manifest);
   }
-  writeJson(lockFile, lock);
+  writeJson(lockFile, packageLock);
   for (const path of TEXTS) {
     const file = join(root, path);
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(current, version));

@@ -8,10 +8,10 @@ import { referencePages } from "./reference-pages.mts";
  */
 export function writeReference(): void {
   const pages = referencePages();
-  for (const folder of ["reference/errors", "reference/cli"]) {
-    mkdirSync(join("docs", folder), { recursive: true });
-    for (const name of readdirSync(join("docs", folder))) {
-      if (!pages.has(`${folder}/${name}`)) rmSync(join("docs", folder, name));
+  for (const directory of ["reference/errors", "reference/cli"]) {
+    mkdirSync(join("docs", directory), { recursive: true });
+    for (const name of readdirSync(join("docs", directory))) {
+      if (!pages.has(`${directory}/${name}`)) rmSync(join("docs", directory, name));
     }
   }
   for (const [path, text] of pages) {

@@ -29,8 +29,8 @@ export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
   const client = connect();
   try {
     const observed = await observe(client);
-    const pages = maxPages === undefined ? {} : { maxPages };
-    const base = await gatherEvidence({ client, days, vips: observed.vips.keys(), ...pages });
+    const pageLimit = maxPages === undefined ? {} : { maxPages };
+    const base = await gatherEvidence({ client, days, vips: observed.vips.keys(), ...pageLimit });
     return { observed, base, host: hostOf(client) };
   } finally {
     await client.close();
@@ -40,22 +40,22 @@ export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
 /**
  * Runs a query on a tenant of the targets file, with its own key and within the rate limit of its address.
  *
- * @param place the journal that tracks the rate limit.
+ * @param journalUrl the journal that tracks the rate limit.
  */
 export async function askNamed<T>(
   { target, services }: TenantNamed,
-  place: string | undefined,
-  ask: (client: SettingsClient) => Promise<T>,
+  journalUrl: string | undefined,
+  request: (client: SettingsClient) => Promise<T>,
 ): Promise<T> {
   const { readKey } = await import("../rollout/targets/read-key.js");
   const { withTargetClient } = await import("../rollout/probing/target-client.js");
   const { permitsForReading } = await import("../rollout/rate-limit/permits-for-reading.js");
   const log = (line: string): void => console.error(harmless(line));
   const key = await readKey(target, { environment: process.env });
-  const permits = await permitsForReading(place, services, log);
+  const rateLimits = await permitsForReading(journalUrl, services, log);
   try {
-    return await withTargetClient(target, key, { environment: process.env, permits: permits.of }, ask);
+    return await withTargetClient(target, key, { environment: process.env, permits: rateLimits.of }, request);
   } finally {
-    await permits.close();
+    await rateLimits.close();
   }
 }

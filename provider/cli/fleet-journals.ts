@@ -19,43 +19,43 @@ export interface OpenJournal {
 
 /** Opens existing journals and creates none. The caller must close them. */
 export async function openJournals(
-  places: readonly (string | undefined)[],
+  journalUrls: readonly (string | undefined)[],
   { file, project, targets }: Pick<Targets, "file" | "project" | "targets">,
   log: (line: string) => void,
 ): Promise<readonly OpenJournal[]> {
   const { DEFAULT_JOURNAL } = await import("../rollout/database/open-database.js");
-  const named = [...new Set(places)].filter((place) => place !== undefined || existsSync(DEFAULT_JOURNAL));
-  if (named.length === 0) return [];
-  const scope = withoutUndefined({ project, backend: await backendOf(file, log) });
+  const urls = [...new Set(journalUrls)].filter((url) => url !== undefined || existsSync(DEFAULT_JOURNAL));
+  if (urls.length === 0) return [];
+  const scope = withoutUndefined({ project, backend: await getBackendFingerprint(file, log) });
   const stacks = targets.map(({ stack }) => stack);
-  const open: OpenJournal[] = [];
+  const journals: OpenJournal[] = [];
   try {
-    for (const place of named) open.push(await openJournal(place ?? DEFAULT_JOURNAL, scope, stacks, log));
-    return open;
+    for (const url of urls) journals.push(await openJournal(url ?? DEFAULT_JOURNAL, scope, stacks, log));
+    return journals;
   } catch (error) {
-    for (const { database } of open) await database.close();
+    for (const { database } of journals) await database.close();
     throw error;
   }
 }
 
 /** Reads the journal entries for the project's stacks. */
 async function openJournal(
-  place: string,
-  whose: WhoseRollouts,
+  journalUrl: string,
+  scope: WhoseRollouts,
   stacks: readonly string[],
   log: (line: string) => void,
 ): Promise<OpenJournal> {
   const { openDatabase } = await import("../rollout/database/open-database.js");
   const { reachedIn } = await import("../rollout/journal/reached.js");
-  const database = await openDatabase(place, { log });
+  const database = await openDatabase(journalUrl, { log });
   try {
-    const reached = await reachedIn(database, { ...whose, stacks });
-    if (reached.elsewhere > 0) {
+    const lastApplied = await reachedIn(database, { ...scope, stacks });
+    if (lastApplied.elsewhere > 0) {
       log(
-        `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+        `note: the journal has ${counted(lastApplied.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
       );
     }
-    return { reached, database, whose };
+    return { reached: lastApplied, database, whose: scope };
   } catch (error) {
     await database.close();
     throw error;
@@ -63,7 +63,7 @@ async function openJournal(
 }
 
 /** Returns the fingerprint of the state backend; undefined if unknown, which must not prevent reading tenants. */
-async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
+async function getBackendFingerprint(file: string, log: (line: string) => void): Promise<string | undefined> {
   const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
   try {
     return stateBackend(process.env, projectFolder(file)).fingerprint;
@@ -83,14 +83,14 @@ export function memoryOf(
   targets: readonly Target[],
   states: StackStates | undefined,
 ): ReadMemory {
-  const memory: ReadMemory = async (of) => {
+  const memory: ReadMemory = async (selection) => {
     const { mergeReached } = await import("../rollout/journal/merge-journals.js");
     const { reachedIn } = await import("../rollout/journal/reached.js");
     const { rememberedIn } = await import("../rollout/journal/remembered-identities.js");
-    const read = journals.map(({ reached, database, whose }) =>
-      of === "all" ? reachedIn(database, whose) : reached,
+    const lastAppliedReads = journals.map(({ reached, database, whose }) =>
+      selection === "all" ? reachedIn(database, whose) : reached,
     );
-    return rememberedIn(mergeReached(await Promise.all(read)), targets, of);
+    return rememberedIn(mergeReached(await Promise.all(lastAppliedReads)), targets, selection);
   };
   return withMarkers(memory, targets, (target) => states?.of(target)?.marker);
 }

@@ -17,12 +17,12 @@ export interface JournalOptions {
 /**
  * Adds the option for the journal's location.
  *
- * @param what the purpose of the journal in the command.
+ * @param description the purpose of the journal in the command.
  */
-export function withJournal(command: Command, what: string): Command {
+export function withJournal(command: Command, description: string): Command {
   return command.option(
     "--database <place>",
-    `${what} (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+    `${description} (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
   );
 }
 
@@ -31,18 +31,18 @@ export function withJournal(command: Command, what: string): Command {
  *
  * @returns undefined if neither is set.
  */
-export function journalPlace(named: string | undefined): string | undefined {
-  if (named !== undefined && named !== warnedOf && hasPassword(named)) {
-    warnedOf = named;
+export function journalPlace(databaseOption: string | undefined): string | undefined {
+  if (databaseOption !== undefined && databaseOption !== lastWarnedUrl && hasPassword(databaseOption)) {
+    lastWarnedUrl = databaseOption;
     console.error(
       "warning: whoever may list the processes of this machine can read the password in --database. Give the address by EMAIL_SECURITY_DATABASE instead; or leave its password out, and give it by PGPASSWORD or a line in ~/.pgpass.",
     );
   }
-  return named ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
+  return databaseOption ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
 }
 
 /** The location whose password has already caused a warning. */
-let warnedOf: string | undefined;
+let lastWarnedUrl: string | undefined;
 
 /**
  * Returns the location of a journal to read. Opening a missing journal would create an empty one, which suggests that no rollout ever ran.
@@ -50,13 +50,13 @@ let warnedOf: string | undefined;
  * @returns undefined if no location is set.
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
  */
-export async function journalToRead(named: string | undefined): Promise<string | undefined> {
-  const place = journalPlace(named);
-  if (place !== undefined) {
-    const by = named === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
-    await refuseMissing(place, `Mend ${by}, or leave it out for the journal of this folder`);
+export async function journalToRead(databaseOption: string | undefined): Promise<string | undefined> {
+  const journalUrl = journalPlace(databaseOption);
+  if (journalUrl !== undefined) {
+    const source = databaseOption === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
+    await refuseMissing(journalUrl, `Mend ${source}, or leave it out for the journal of this folder`);
   }
-  return place;
+  return journalUrl;
 }
 
 /**
@@ -65,30 +65,30 @@ export async function journalToRead(named: string | undefined): Promise<string |
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
  */
 export async function withExistingJournal<T>(
-  named: string | undefined,
-  work: (database: Database | undefined) => Promise<T>,
+  databaseOption: string | undefined,
+  callback: (database: Database | undefined) => Promise<T>,
 ): Promise<T> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/database/open-database.js");
-  const place = await journalToRead(named);
-  if (place === undefined && !existsSync(DEFAULT_JOURNAL)) return await work(undefined);
+  const journalUrl = await journalToRead(databaseOption);
+  if (journalUrl === undefined && !existsSync(DEFAULT_JOURNAL)) return await callback(undefined);
   const log = (line: string): void => console.error(harmless(line));
-  const database = await openDatabase(place ?? DEFAULT_JOURNAL, { log });
+  const database = await openDatabase(journalUrl ?? DEFAULT_JOURNAL, { log });
   try {
-    return await work(database);
+    return await callback(database);
   } finally {
     await database.close();
   }
 }
 
 /**
- * @param otherwise the advice in the message.
+ * @param advice the advice in the message.
  * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist.
  */
-export async function refuseMissing(place: string, otherwise: string): Promise<void> {
+export async function refuseMissing(journalUrl: string, advice: string): Promise<void> {
   // Opening a broken link reports it more precisely.
-  if (isPostgres(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined) return;
+  if (isPostgres(journalUrl) || lstatSync(journalUrl, { throwIfNoEntry: false }) !== undefined) return;
   const { JournalError } = await import("../rollout/database/journal-error.js");
   throw new JournalError(
-    `There is no rollouts' journal at ${quote(place, 300)}, and none was made: only \`email-security rollout\` makes one. ${otherwise}.`,
+    `There is no rollouts' journal at ${quote(journalUrl, 300)}, and none was made: only \`email-security rollout\` makes one. ${advice}.`,
   );
 }

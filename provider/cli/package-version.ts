@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** Returns the package version. The manifest is two directories above the built file, and one above its source. */
 export function packageVersion(): string {
-  const above = join(__dirname, "..", "package.json");
-  const manifest = existsSync(above) ? above : join(__dirname, "..", "..", "package.json");
+  const builtManifest = join(__dirname, "..", "package.json");
+  const manifest = existsSync(builtManifest) ? builtManifest : join(__dirname, "..", "..", "package.json");
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

@@ -34,11 +34,11 @@ export async function defaultFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
   const { lintFiles } = await import("../files/lint-files.js");
   const { tops } = lintFiles([]);
-  const [only] = tops;
-  if (only !== undefined && tops.length === 1) return only;
-  const some = tops.slice(0, 5).map(printable).join(", ");
+  const [onlyFile] = tops;
+  if (onlyFile !== undefined && tops.length === 1) return onlyFile;
+  const names = tops.slice(0, 5).map(printable).join(", ");
   throw new ConfigurationError(
-    `There are several tenants' files (${some}${tops.length > 5 ? ", …" : ""}); name the one that is meant.`,
+    `There are several tenants' files (${names}${tops.length > 5 ? ", …" : ""}); name the one that is meant.`,
   );
 }
 
@@ -60,36 +60,36 @@ export function withPlanOptions(command: Command): Command {
 }
 
 /** The lowest alarm at which `--fail-on` refuses a plan. */
-const FAIL_ON = ["risk", "warning"] as const;
+const FAIL_ON_LEVELS = ["risk", "warning"] as const;
 
-export type FailOn = (typeof FAIL_ON)[number];
+export type FailOn = (typeof FAIL_ON_LEVELS)[number];
 
 export function failOnOption(): Option {
   return new Option(
     "--fail-on <level>",
     "Exit with 3 when a change is a risk, or when there is any warning",
-  ).choices(FAIL_ON);
+  ).choices(FAIL_ON_LEVELS);
 }
 
 /** Returns the `--fail-on` blocker of a plan; undefined if it doesn't apply. */
 export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guard | undefined {
   if (failOn === undefined) return undefined;
-  const alarms = changes.filter(
+  const flaggedChanges = changes.filter(
     ({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"),
   );
-  if (alarms.length === 0) return undefined;
-  const what = `${alarms.length} ${alarms.length === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
-  const denies = "Keep the line of a deny that you end, with an `expires` in the past.";
+  if (flaggedChanges.length === 0) return undefined;
+  const summary = `${flaggedChanges.length} ${flaggedChanges.length === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
+  const denyAdvice = "Keep the line of a deny that you end, with an `expires` in the past.";
   return {
     code: FAIL_ON_GUARD,
-    message: `${what}. Fix what is reported; where it is meant, say why in the entry's \`acceptRisk\`. ${denies}`,
+    message: `${summary}. Fix what is reported; where it is meant, say why in the entry's \`acceptRisk\`. ${denyAdvice}`,
   };
 }
 
 /** Adds the `--fail-on` blocker for people; the plan's JSON doesn't contain it. */
 export function withRefusal(plan: Plan, failOn: FailOn | undefined): Plan {
-  const guard = failOnGuard(plan, failOn);
-  return guard === undefined ? plan : { ...plan, guards: [...plan.guards, guard] };
+  const blocker = failOnGuard(plan, failOn);
+  return blocker === undefined ? plan : { ...plan, guards: [...plan.guards, blocker] };
 }
 
 export async function planFor(file: string | undefined, given: PlannedOptions): Promise<Plan> {
@@ -115,34 +115,37 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
   };
   try {
     if (fromPreview === undefined) return await planFiles(file ?? (await defaultFile()), options);
-    const text = await previewText(fromPreview, stack);
-    const from = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
-    return await planPreview(text, from, readOwnDomainNames(NO_STACK, process.env), options);
+    const text = await readPreviewInput(fromPreview, stack);
+    const previewSource =
+      typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
+    return await planPreview(text, previewSource, readOwnDomainNames(NO_STACK, process.env), options);
   } finally {
     await client.close();
   }
 }
 
 /** Larger than the preview of any program. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_PREVIEW_BYTES = 256 * 1024 * 1024;
 
-async function previewText(from: string | true, stack: string | undefined): Promise<string> {
-  if (typeof from === "string") {
+async function readPreviewInput(previewSource: string | true, stack: string | undefined): Promise<string> {
+  if (typeof previewSource === "string") {
     try {
-      return from === "-" ? standardInput(MOST_BYTES).toString("utf8") : readFileSync(from, "utf8");
+      return previewSource === "-"
+        ? standardInput(MAX_PREVIEW_BYTES).toString("utf8")
+        : readFileSync(previewSource, "utf8");
     } catch (cause) {
       throw new ConfigurationError(`The preview can't be read: ${(cause as Error).message}`, { cause });
     }
   }
   const { PulumiError, runPulumi, toldBy } = await import("../plan/pulumi.js");
-  const named = stack === undefined ? [] : ["--stack", stack];
-  const run = await runPulumi(["preview", "--json", "--show-sames", "--refresh", ...named], {
+  const stackArguments = stack === undefined ? [] : ["--stack", stack];
+  const result = await runPulumi(["preview", "--json", "--show-sames", "--refresh", ...stackArguments], {
     log: (line) => console.error(line),
     timeoutMs: 10 * 60_000,
   });
   // The JSON contains the errors of the program.
-  if (run.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(run)}`);
-  return run.stdout;
+  if (result.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(result)}`);
+  return result.stdout;
 }
 
 /** The option for how many days ahead to show expiring entries. */

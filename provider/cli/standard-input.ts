@@ -3,7 +3,7 @@ import { ConfigurationError } from "../client";
 
 /** More values than any report of indicators has. */
 export const MOST_VALUES = 50_000;
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads a list of values from standard input, one per line; ignores blank lines and comments after `#`. Limits the input size.
@@ -11,7 +11,7 @@ const MOST_BYTES = 16 * 1024 * 1024;
  * @throws {ConfigurationError} if the list is too long.
  */
 export function valuesOnStandardInput(): string[] {
-  const values = standardInput(MOST_BYTES)
+  const values = standardInput(MAX_BYTES)
     .toString("utf8")
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
@@ -24,23 +24,23 @@ export function valuesOnStandardInput(): string[] {
 /**
  * Reads standard input to the end, even if it is slow.
  *
- * @param mostBytes the maximum number of bytes.
+ * @param maxBytes the maximum number of bytes.
  * @throws {ConfigurationError} if the input is longer.
  */
-export function standardInput(mostBytes: number): Buffer {
+export function standardInput(maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
     const chunk = Buffer.allocUnsafe(64 * 1024);
-    const read = readSome(chunk);
-    if (read === 0) return Buffer.concat(chunks);
-    chunks.push(chunk.subarray(0, read));
-    length += read;
-    if (length > mostBytes) throw new ConfigurationError("What stands on standard input is too long.");
+    const byteCount = readChunk(chunk);
+    if (byteCount === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, byteCount));
+    length += byteCount;
+    if (length > maxBytes) throw new ConfigurationError("What stands on standard input is too long.");
   }
 }
 
-function readSome(chunk: Buffer): number {
+function readChunk(chunk: Buffer): number {
   for (;;) {
     try {
       return readSync(0, chunk);
@@ -50,9 +50,9 @@ function readSome(chunk: Buffer): number {
       if (code === "EOF") return 0;
       // The pipe is non-blocking and has no data yet. Waiting synchronously is fine, because there is nothing else to do.
       if (code !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
     }
   }
 }
 
-const LOOK_MS = 10;
+const POLL_MS = 10;

@@ -22,25 +22,25 @@ export interface Selecting {
 /** Adds the options for selecting tenants; each takes all words up to the next option. */
 export function withSelection(command: Command): Command {
   return command
-    .option("--only <name...>", `Select only these tenants; ${ANY}`)
-    .option("--except <name...>", `Select all but these tenants; ${ANY}`)
-    .option("--label <condition...>", `Select only tenants with ${CONDITIONS}`);
+    .option("--only <name...>", `Select only these tenants; ${WILDCARD_HELP}`)
+    .option("--except <name...>", `Select all but these tenants; ${WILDCARD_HELP}`)
+    .option("--label <condition...>", `Select only tenants with ${LABEL_HELP}`);
 }
 
 /** Adds the selection options for a command with positional values: each takes one word and can be repeated. */
 export function withSelectionBesideValues(command: Command): Command {
   return command
-    .option("--only <names>", `Select only these tenants, with commas; ${ANY}`, several)
+    .option("--only <names>", `Select only these tenants, with commas; ${WILDCARD_HELP}`, several)
     .option("--except <names>", "Select all but these tenants, with commas", several)
-    .option("--label <condition>", `Select only tenants with ${CONDITIONS}; repeat for several`, several);
+    .option("--label <condition>", `Select only tenants with ${LABEL_HELP}; repeat for several`, several);
 }
 
-const ANY = "* stands for any characters";
-const CONDITIONS = "ring=canary, ring=canary,beta, or !ring=canary";
+const WILDCARD_HELP = "* stands for any characters";
+const LABEL_HELP = "ring=canary, ring=canary,beta, or !ring=canary";
 
 /** Collects the values of a repeatable option. */
-export function several(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+export function several(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value];
 }
 
 /**
@@ -50,12 +50,19 @@ export function several(value: string, before: readonly string[] = []): readonly
  * tenants.
  */
 export function selectionOf({ only, except, label: labels }: Selecting): Selection {
-  return withoutUndefined({ only: namesIn("--only", only), except: namesIn("--except", except), labels });
+  return withoutUndefined({
+    only: parseTenantNames("--only", only),
+    except: parseTenantNames("--except", except),
+    labels,
+  });
 }
 
-function namesIn(option: string, given: readonly string[] | undefined): readonly string[] | undefined {
+function parseTenantNames(
+  option: string,
+  values: readonly string[] | undefined,
+): readonly string[] | undefined {
   // Names contain no commas.
-  const names = given?.flatMap((some) => some.split(",")).filter((name) => name !== "");
+  const names = values?.flatMap((value) => value.split(",")).filter((name) => name !== "");
   if (names?.length === 0) {
     throw new ConfigurationError(`${option} names no tenant. Give a name, or leave it out to mean all.`);
   }
@@ -79,7 +86,7 @@ export async function tenantNamed(name: string, file: string): Promise<TenantNam
   const { readTargets } = await import("../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { targets, services } = readTargets(file);
-  const [target, another] = selectTargets(targets, { only: [name] });
-  if (target !== undefined && another === undefined) return { target, services };
+  const [target, secondTarget] = selectTargets(targets, { only: [name] });
+  if (target !== undefined && secondTarget === undefined) return { target, services };
   throw new ConfigurationError("--tenant means several tenants; give the name of one.");
 }

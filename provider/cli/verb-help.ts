@@ -16,27 +16,27 @@ export interface VerbHelp {
 }
 
 /** A global symbol, because tests load this file a second time. */
-const HELP = Symbol.for("email-security help");
+const HELP_KEY = Symbol.for("email-security help");
 
-interface Helped {
-  [HELP]?: VerbHelp;
+interface CommandWithHelp {
+  [HELP_KEY]?: VerbHelp;
 }
 
 /** Appends exit codes and examples to a command's help. Generated pages and tests read them with {@link helpOf}. */
-export function withHelp<Verb extends Command>(verb: Verb, help: VerbHelp): Verb {
-  (verb as Helped)[HELP] = help;
-  return verb.addHelpText("after", () => `\n${helpText(help)}`);
+export function withHelp<CommandType extends Command>(command: CommandType, help: VerbHelp): CommandType {
+  (command as CommandWithHelp)[HELP_KEY] = help;
+  return command.addHelpText("after", () => `\n${formatHelp(help)}`);
 }
 
 /** Returns the help that {@link withHelp} added. */
-export function helpOf(verb: Command): VerbHelp | undefined {
-  return (verb as Helped)[HELP];
+export function helpOf(command: Command): VerbHelp | undefined {
+  return (command as CommandWithHelp)[HELP_KEY];
 }
 
-function helpText({ examples, exits }: VerbHelp): string {
-  const codes = Object.entries(exits).map(([code, when]) => `  ${code}  ${when}`);
+function formatHelp({ examples, exits }: VerbHelp): string {
+  const exitLines = Object.entries(exits).map(([code, meaning]) => `  ${code}  ${meaning}`);
   return [
-    ...(codes.length === 0 ? [] : ["Exit codes:", ...codes, ""]),
+    ...(exitLines.length === 0 ? [] : ["Exit codes:", ...exitLines, ""]),
     "Examples:",
     ...exampleLines(examples),
   ].join("\n");

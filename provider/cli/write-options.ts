@@ -75,7 +75,7 @@ export async function showAndWrite(
     locks?.release();
     if (!(await confirm())) return EXIT.error;
   }
-  const written = await writeChange(files, message, options, locks);
-  for (const line of writtenLines(written)) console.error(line);
-  return isAllDone(written) ? EXIT.clean : EXIT.changes;
+  const result = await writeChange(files, message, options, locks);
+  for (const line of writtenLines(result)) console.error(line);
+  return isAllDone(result) ? EXIT.clean : EXIT.changes;
 }

@@ -4,7 +4,7 @@ import { delayMs } from "./retry-policy";
 import type { Time } from "./time";
 
 /** How many requests go on at once: to begin with, and at most. At least, it is one. */
-const FIRST_CONCURRENCY = 16;
+const INITIAL_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 64;
 /** Answers are looked at in windows of as many as there are places, and of no fewer than this. */
 const MIN_WINDOW = 16;
@@ -14,7 +14,7 @@ const DECREASE = 0.5;
 /** A window of answers is slow when they took this many times longer than those of the best window, on average, … */
 const SLOW_FACTOR = 2;
 /** … and longer than this many milliseconds. */
-const NEVER_SLOW_MS = 50;
+const MIN_SLOW_MS = 50;
 
 /**
  * What a call is about: the settings, or the mail that was seen (threats, metrics, phishing reports). Trouble with the mail is
@@ -57,9 +57,9 @@ interface Pause {
 export class PauseTooLong extends Error {
   readonly because: ServiceError;
 
-  constructor(because: ServiceError) {
-    super(because.message, { cause: because });
-    this.because = because;
+  constructor(refusal: ServiceError) {
+    super(refusal.message, { cause: refusal });
+    this.because = refusal;
   }
 }
 
@@ -71,109 +71,113 @@ export class PauseTooLong extends Error {
  */
 export class AdaptiveLimit {
   readonly #time: Time;
-  readonly #told: (pauseMs: number) => void;
-  readonly #places = new PQueue({ concurrency: FIRST_CONCURRENCY });
+  readonly #onPause: (pauseMs: number) => void;
+  readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
   readonly #pauses = new Map<Area | "all", Pause>();
   /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
   #refusals = 0;
   /** How often the places were halved: what was sent before the last time has nothing new to say. */
-  #era = 0;
+  #shrinkCount = 0;
   #window = { answers: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
 
-  /** @param told of each pause of the tenant, and of each time that it is put off, in milliseconds from then. */
-  constructor(time: Time, told: (pauseMs: number) => void = () => {}) {
+  /** @param onPause of each pause of the tenant, and of each time that it is put off, in milliseconds from then. */
+  constructor(time: Time, onPause: (pauseMs: number) => void = () => {}) {
     this.#time = time;
-    this.#told = told;
+    this.#onPause = onPause;
   }
 
   /** How many requests may go on at once now. */
   get concurrency(): number {
-    return this.#places.concurrency;
+    return this.#queue.concurrency;
   }
 
   /** How long the calls of an area still pause, in milliseconds. */
   pauseLeftMs(area: Area): number {
-    const pause = this.#pauseOf(area);
+    const pause = this.#getPause(area);
     return pause === undefined ? 0 : Math.max(0, pause.until - this.#time.now());
   }
 
   /**
    * Makes one try when there is a place for it and no pause.
    *
-   * @param effectOf What a failure of the call tells of the service.
+   * @param classifyEffect What a failure of the call tells of the service.
    * @throws what the call, or its permit, throws.
    * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
    */
-  async make<T>(aTry: Try, call: () => Promise<T>, effectOf: (error: unknown) => Effect): Promise<T> {
-    const inPlace = async (): Promise<T> => {
-      await this.#admitted(aTry);
-      return await this.#measured(call, aTry.kind === "write", effectOf);
+  async make<T>(
+    attempt: Try,
+    call: () => Promise<T>,
+    classifyEffect: (error: unknown) => Effect,
+  ): Promise<T> {
+    const runInSlot = async (): Promise<T> => {
+      await this.#waitForAdmission(attempt);
+      return await this.#runMeasured(call, attempt.kind === "write", classifyEffect);
     };
     // A refused try gives its place back: after the pause there are fewer.
-    return await this.#places.add(inPlace, { priority: aTry.number });
+    return await this.#queue.add(runInSlot, { priority: attempt.number });
   }
 
   /** Waits for the end of the pause, and then for a permit. */
-  async #admitted({ area, permit, number, deadline }: Try): Promise<void> {
+  async #waitForAdmission({ area, permit, number, deadline }: Try): Promise<void> {
     deadline.atMs ??= this.#time.now() + deadline.inMs;
-    await this.#pauseEnd(area, deadline.atMs);
+    await this.#waitForPauseEnd(area, deadline.atMs);
     while (permit !== undefined) {
-      const askedAt = this.#time.now();
+      const waitStartedAt = this.#time.now();
       await permit();
-      const waitedMs = this.#time.now() - askedAt;
+      const waitedMs = this.#time.now() - waitStartedAt;
       deadline.permitsMs += waitedMs;
       // Under a low rate the first try may wait for long: its call has not begun yet.
       if (number === 1) deadline.atMs += waitedMs;
       if (this.pauseLeftMs(area) === 0) return;
       // After the pause this permit would be used together with others, in a bunch.
-      await this.#pauseEnd(area, deadline.atMs);
+      await this.#waitForPauseEnd(area, deadline.atMs);
     }
   }
 
   /** Waits for the end of the pause, however often it is put off meanwhile. */
-  async #pauseEnd(area: Area, deadlineAtMs: number): Promise<void> {
-    for (let leftMs = this.pauseLeftMs(area); leftMs > 0; leftMs = this.pauseLeftMs(area)) {
-      const pause = this.#pauseOf(area);
-      if (pause !== undefined && pause.until > deadlineAtMs) throw new PauseTooLong(pause.because);
-      await this.#time.sleep(leftMs);
+  async #waitForPauseEnd(area: Area, lastAttemptAtMs: number): Promise<void> {
+    for (let remainingMs = this.pauseLeftMs(area); remainingMs > 0; remainingMs = this.pauseLeftMs(area)) {
+      const pause = this.#getPause(area);
+      if (pause !== undefined && pause.until > lastAttemptAtMs) throw new PauseTooLong(pause.because);
+      await this.#time.sleep(remainingMs);
     }
   }
 
   /** The pause that lasts longest of those that an area keeps. */
-  #pauseOf(area: Area): Pause | undefined {
-    const [all, own] = [this.#pauses.get("all"), this.#pauses.get(area)];
-    return (own?.until ?? 0) > (all?.until ?? 0) ? own : all;
+  #getPause(area: Area): Pause | undefined {
+    const [globalPause, areaPause] = [this.#pauses.get("all"), this.#pauses.get(area)];
+    return (areaPause?.until ?? 0) > (globalPause?.until ?? 0) ? areaPause : globalPause;
   }
 
-  async #measured<T>(
+  async #runMeasured<T>(
     call: () => Promise<T>,
     isMeasured: boolean,
-    effectOf: (error: unknown) => Effect,
+    classifyEffect: (error: unknown) => Effect,
   ): Promise<T> {
-    const era = this.#era;
+    const shrinkCount = this.#shrinkCount;
     const startedAt = this.#time.now();
-    const answered = () => {
-      if (era !== this.#era) return;
+    const recordAnswer = () => {
+      if (shrinkCount !== this.#shrinkCount) return;
       this.#refusals = 0;
-      if (isMeasured) this.#measure(this.#time.now() - startedAt);
+      if (isMeasured) this.#recordDuration(this.#time.now() - startedAt);
     };
     try {
       const answer = await call();
-      answered();
+      recordAnswer();
       return answer;
     } catch (error) {
-      const effect = effectOf(error);
-      if (effect.kind === "refused") this.#refused(effect.error, effect.concerns, era);
-      else if (effect.kind === "answered") answered();
+      const effect = classifyEffect(error);
+      if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.concerns, shrinkCount);
+      else if (effect.kind === "answered") recordAnswer();
       // Once for all that were on their way.
-      else if (era === this.#era) this.#shrink();
+      else if (shrinkCount === this.#shrinkCount) this.#shrink();
       throw error;
     }
   }
 
-  #refused(error: ServiceError, concerns: Area | "all", era: number): void {
-    if (era === this.#era || this.#refusals === 0) {
+  #recordRefusal(error: ServiceError, concerns: Area | "all", shrinkCount: number): void {
+    if (shrinkCount === this.#shrinkCount || this.#refusals === 0) {
       this.#refusals += 1;
       this.#shrink();
     }
@@ -181,29 +185,29 @@ export class AdaptiveLimit {
     const until = this.#time.now() + pauseMs;
     if (until <= (this.#pauses.get(concerns)?.until ?? 0)) return;
     this.#pauses.set(concerns, { until, because: error });
-    if (concerns === "all") this.#told(pauseMs);
+    if (concerns === "all") this.#onPause(pauseMs);
   }
 
-  #measure(tookMs: number): void {
+  #recordDuration(answerMs: number): void {
     const answers = this.#window.answers + 1;
-    const totalMs = this.#window.totalMs + tookMs;
+    const totalMs = this.#window.totalMs + answerMs;
     this.#window = { answers, totalMs };
     if (answers < Math.max(MIN_WINDOW, this.concurrency)) return;
     const averageMs = totalMs / answers;
     this.#window = { answers: 0, totalMs: 0 };
     this.#bestMs = Math.min(this.#bestMs, averageMs);
-    if (averageMs > Math.max(NEVER_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
+    if (averageMs > Math.max(MIN_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
     // Places that nobody waits for tell nothing about what the service bears.
-    else if (this.#places.size > 0) this.#grow();
+    else if (this.#queue.size > 0) this.#grow();
   }
 
   #grow(): void {
-    this.#places.concurrency = Math.min(MAX_CONCURRENCY, this.concurrency + INCREASE);
+    this.#queue.concurrency = Math.min(MAX_CONCURRENCY, this.concurrency + INCREASE);
   }
 
   #shrink(): void {
-    this.#era += 1;
+    this.#shrinkCount += 1;
     this.#window = { answers: 0, totalMs: 0 };
-    this.#places.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
+    this.#queue.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
   }
 }

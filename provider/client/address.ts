@@ -4,9 +4,9 @@ import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
 /** Whoever can't prove who it is gets no key, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
-const VERIFIED = { rejectUnauthorized: true } as const;
+const VERIFY_TLS = { rejectUnauthorized: true } as const;
 
-const PROXIES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
+const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
 
 /**
  * The dispatcher that follows the environment's proxies.
@@ -18,16 +18,17 @@ export function defaultDispatcher(
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
   // Plain http to loopback is accepted because nobody else hears it; a proxy would.
-  if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFIED });
+  if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFY_TLS });
   try {
     return new EnvHttpProxyAgent({
-      connect: VERIFIED,
-      requestTls: VERIFIED,
-      proxyTls: VERIFIED,
-      clientFactory: (proxy, options) => new Pool(proxy, namingProxy(proxy, options as ProxyClientOptions)),
+      connect: VERIFY_TLS,
+      requestTls: VERIFY_TLS,
+      proxyTls: VERIFY_TLS,
+      clientFactory: (proxy, options) =>
+        new Pool(proxy, wrapProxyConnect(proxy, options as ProxyClientOptions)),
     });
   } catch {
-    throw wrongProxy();
+    throw buildProxyConfigurationError();
   }
 }
 
@@ -37,10 +38,11 @@ export function defaultDispatcher(
  * @throws {ConfigurationError} as that.
  */
 export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
-  const isDirect = isLoopback(new URL(baseUrl).hostname) || !PROXIES.some((name) => process.env[name]);
+  const isDirect =
+    isLoopback(new URL(baseUrl).hostname) || !PROXY_VARIABLES.some((name) => process.env[name]);
   if (!isDirect) return defaultDispatcher(baseUrl, await import("undici"));
   const Agent = await loadAgent();
-  return new Agent({ connect: VERIFIED });
+  return new Agent({ connect: VERIFY_TLS });
 }
 
 /**
@@ -78,7 +80,7 @@ interface ProxyClientOptions {
 }
 
 /** So that a certificate that does not verify, or a refused connection, is not taken for the service's own. */
-function namingProxy(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOptions {
+function wrapProxyConnect(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOptions {
   return {
     connect: (options, done) =>
       connect(options, (...[error, socket]) =>
@@ -94,9 +96,9 @@ function namingProxy(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOp
  */
 export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
   if (isLoopback(new URL(baseUrl).hostname)) return;
-  for (const name of PROXIES) {
+  for (const name of PROXY_VARIABLES) {
     const proxy = environment[name];
-    if (proxy && URL.parse(proxy) === null) throw wrongProxy();
+    if (proxy && URL.parse(proxy) === null) throw buildProxyConfigurationError();
   }
 }
 
@@ -116,7 +118,7 @@ export function endpointPathHint(baseUrl: string): string | undefined {
   return `The address (baseUrl) ends in ${quote(endpoint)}, and requests add /api/v1/… themselves: drop that path, and try ${quote(`${origin}${prefix}`)}.`;
 }
 
-function wrongProxy(): ConfigurationError {
+function buildProxyConfigurationError(): ConfigurationError {
   // The cause would show the proxy's address, and with it its password.
   return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
 }

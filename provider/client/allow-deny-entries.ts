@@ -27,8 +27,8 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
-const FILTERS = ["list", "q"];
-const MUTABLE = ["list", "verdict_scope", "comment"] as const;
+const FILTER_PARAMETERS = ["list", "q"];
+const MUTABLE_FIELDS = ["list", "verdict_scope", "comment"] as const;
 
 /** What to list (reference, section "Allow/deny list"). */
 export interface ListEntriesQuery {
@@ -75,11 +75,11 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListEntriesQuery = {}): Promise<Page<AllowDenyEntryRow>> {
-    return await this.#page(query);
+    return await this.#fetchPage(query);
   }
 
-  async #page(query: ListEntriesQuery, stopwatch?: Stopwatch): Promise<Page<AllowDenyEntryRow>> {
-    checkKeys("query", query, [...FILTERS, "page", "page_size"]);
+  async #fetchPage(query: ListEntriesQuery, stopwatch?: Stopwatch): Promise<Page<AllowDenyEntryRow>> {
+    checkKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
     checkOptionalText("q", query.q);
     if (query.list !== undefined) checkOneOf("list", LISTS, query.list);
     return await this.#transport.send({
@@ -107,7 +107,7 @@ export class AllowDenyEntries {
    */
   async readAll(list: List, options?: ReadAllOptions<AllowDenyEntryRow>): Promise<AllowDenyEntryRow[]> {
     checkOneOf("list", LISTS, list);
-    return await readWholeList(this.#paged({ list }), options);
+    return await readWholeList(this.#buildPagedList({ list }), options);
   }
 
   /**
@@ -122,15 +122,15 @@ export class AllowDenyEntries {
   async *iterate(
     query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
-    checkKeys("query", query, FILTERS);
-    yield* iterate(this.#paged(query));
+    checkKeys("query", query, FILTER_PARAMETERS);
+    yield* iterate(this.#buildPagedList(query));
   }
 
-  #paged(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
+  #buildPagedList(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
     return {
       name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
       fetchPage: (page, stopwatch) =>
-        this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
+        this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
       identity: (entry) => entry.id,
     };
   }
@@ -171,13 +171,13 @@ export class AllowDenyEntries {
    */
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     const path = `${PATH}/${pathSegment("id", id)}`;
-    checkKeys("change", change, MUTABLE);
+    checkKeys("change", change, MUTABLE_FIELDS);
     const { list, verdict_scope, comment } = change;
     if (list !== undefined) checkOneOf("list", LISTS, list);
     checkOptionalText("verdict_scope", verdict_scope);
     checkOptionalText("comment", comment);
-    if (MUTABLE.every((name) => change[name] === undefined)) {
-      throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE.join(", ")}`);
+    if (MUTABLE_FIELDS.every((name) => change[name] === undefined)) {
+      throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE_FIELDS.join(", ")}`);
     }
     return await this.#transport.send({
       method: "PATCH",

@@ -12,14 +12,14 @@ export const SERVICES = "EMAIL_SECURITY_SERVICES";
 export function allowedServices(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] | undefined {
-  const written = environment[SERVICES]?.split(/[\s,]+/).filter((one) => one !== "") ?? [];
-  if (written.length === 0) return undefined;
-  return written.map((one) => {
-    const url = URL.parse(one);
+  const addresses = environment[SERVICES]?.split(/[\s,]+/).filter((address) => address !== "") ?? [];
+  if (addresses.length === 0) return undefined;
+  return addresses.map((address) => {
+    const url = URL.parse(address);
     if (url !== null && /^https?:$/.test(url.protocol))
       return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
     throw new ConfigurationError(
-      `${SERVICES} holds ${quote(one)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
+      `${SERVICES} holds ${quote(address)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
     );
   });
 }
@@ -28,7 +28,7 @@ export function allowedServices(
 export function isServiceOf(services: readonly string[], baseUrl: string): boolean {
   // Some servers take these for what they stand for, and so for a way out of what is named.
   if (/%(?:2e|2f|5c)/i.test(baseUrl)) return services.includes(baseUrl);
-  return services.some((one) => baseUrl === one || baseUrl.startsWith(`${one}/`));
+  return services.some((service) => baseUrl === service || baseUrl.startsWith(`${service}/`));
 }
 
 /**

@@ -34,90 +34,99 @@ export interface Reading<T> {
  *
  * @throws {ServiceError} one class a kind of failure.
  */
-export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
-  if (!isSuccess(answer.status)) throw refusal(answer, reading);
+export function readAnswer<T>(response: Answer, context: Reading<T>): T {
+  if (!isSuccess(response.status)) throw buildRefusalError(response, context);
   // Some services answer a deletion with nothing: 204 says it all.
-  const isBare = reading.request.method === "DELETE" && answer.status === 204;
-  const parsed = isBare ? { results: {} } : parse(answer, reading);
+  const isEmptyDeletion = context.request.method === "DELETE" && response.status === 204;
+  const parsed = isEmptyDeletion ? { results: {} } : parseBody(response, context);
   // A service may tell who made something by the key that made it.
-  const body = reading.key.isIn(answer.text) ? (reading.key.removedFromBody(parsed) ?? parsed) : parsed;
-  const wrong = (problem: BodyProblem, how: string): ServiceError => {
-    const serviceMessage = wordsOf(body, reading.key);
-    const told = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
-    const message = `${reading.what} answered ${answer.status}, but ${how}${told}`;
+  const body = context.key.isIn(response.text) ? (context.key.removedFromBody(parsed) ?? parsed) : parsed;
+  const buildBodyError = (problem: BodyProblem, description: string): ServiceError => {
+    const serviceMessage = extractServiceMessage(body, context.key);
+    const messageSuffix = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
+    const message = `${context.what} answered ${response.status}, but ${description}${messageSuffix}`;
     return failureFrom(classify({ body: problem }), message, {
-      request: reading.request,
-      status: answer.status,
+      request: context.request,
+      status: response.status,
       serviceMessage,
-      body: reading.key.removedFromBody(body),
+      body: context.key.removedFromBody(body),
     });
   };
-  const mismatch = envelopeMismatch(reading.envelope, body);
-  if (mismatch !== undefined) throw wrong("envelope", mismatch);
-  const tooMany = tooManyItems(reading.envelope, body);
-  if (tooMany !== undefined) throw wrong("too large", tooMany);
-  const checked = reading.answer.safeParse(body);
-  if (checked.success) return checked.data;
-  const how = `its body is not what the reference says: ${explain(checked.error)}`;
-  throw wrong("shape", how);
+  const envelopeProblem = envelopeMismatch(context.envelope, body);
+  if (envelopeProblem !== undefined) throw buildBodyError("envelope", envelopeProblem);
+  const itemExcess = tooManyItems(context.envelope, body);
+  if (itemExcess !== undefined) throw buildBodyError("too large", itemExcess);
+  const validated = context.answer.safeParse(body);
+  if (validated.success) return validated.data;
+  const description = `its body is not what the reference says: ${formatSchemaErrors(validated.error)}`;
+  throw buildBodyError("shape", description);
 }
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
-function parse(answer: Answer, reading: Reading<unknown>): unknown {
-  const { text } = answer;
-  const contentType = header(answer, "content-type") ?? "";
-  const fail = (problem: BodyProblem, how: string): ServiceError =>
-    failureFrom(classify({ body: problem }), `${reading.what} answered ${answer.status} with ${how}`, {
-      request: reading.request,
-      status: answer.status,
-    });
+function parseBody(response: Answer, context: Reading<unknown>): unknown {
+  const { text } = response;
+  const contentType = getHeader(response, "content-type") ?? "";
+  const buildParseError = (problem: BodyProblem, description: string): ServiceError =>
+    failureFrom(
+      classify({ body: problem }),
+      `${context.what} answered ${response.status} with ${description}`,
+      {
+        request: context.request,
+        status: response.status,
+      },
+    );
   if (text.trim() === "") {
     // A deletion that took effect answers 404 to a second one.
-    const problem = reading.request.method === "DELETE" ? "empty deletion" : "empty";
-    throw fail(problem, "an empty body where JSON was due");
+    const problem = context.request.method === "DELETE" ? "empty deletion" : "empty";
+    throw buildParseError(problem, "an empty body where JSON was due");
   }
   // Only told of what fails: it takes longer than the whole rest.
-  const shown = () => quote(reading.key.partsRemovedFrom(text), 80);
+  const quoteBody = () => quote(context.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice =
-      reading.addressHint ??
+      context.addressHint ??
       "Is the address that of the service itself, and no sign-in page or proxy in between?";
-    throw fail("html", `an HTML page instead of JSON: ${shown()}. ${advice}`);
+    throw buildParseError("html", `an HTML page instead of JSON: ${quoteBody()}. ${advice}`);
   }
   if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
-    const type = quote(reading.key.harmless(contentType), 60);
-    throw fail("content type", `content of type ${type} instead of JSON: ${shown()}`);
+    const type = quote(context.key.harmless(contentType), 60);
+    throw buildParseError("content type", `content of type ${type} instead of JSON: ${quoteBody()}`);
   }
   try {
     return parseJson(text);
   } catch (error) {
     if (error instanceof TooManyValuesError) {
-      const how = `JSON of more than ${error.message}, which is not read: ${shown()}`;
-      throw fail("too large", how);
+      const description = `JSON of more than ${error.message}, which is not read: ${quoteBody()}`;
+      throw buildParseError("too large", description);
     }
-    const encoding = header(answer, "content-encoding");
+    const encoding = getHeader(response, "content-encoding");
     if (encoding !== undefined) {
-      const coding = quote(reading.key.removedFrom(encoding), 60);
-      throw fail("content type", `a body encoded as ${coding}, which was not asked for`);
+      const coding = quote(context.key.removedFrom(encoding), 60);
+      throw buildParseError("content type", `a body encoded as ${coding}, which was not asked for`);
     }
     // The parser's message quotes the body; this says the same in a bounded way.
-    throw fail("truncated", `JSON that can't be read or breaks off: ${shown()}`);
+    throw buildParseError("truncated", `JSON that can't be read or breaks off: ${quoteBody()}`);
   }
 }
 
-function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
-  const { status, headers } = answer;
-  const { what, key, request } = reading;
-  const body = parsedOrNothing(answer.text);
-  const serviceMessage = wordsOf(body, key);
-  const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
-  const found = classify({ status, headers });
-  const stop = found.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(told) ? told : `${told}.`;
-  const message = `${what} answered ${status}${stop} ${adviceFor(found, answer, reading)}`;
-  return failureFrom(found, message, {
+function buildRefusalError(response: Answer, context: Reading<unknown>): ServiceError {
+  const { status, headers } = response;
+  const { what, key, request } = context;
+  const body = tryParseJson(response.text);
+  const serviceMessage = extractServiceMessage(body, key);
+  const messageSuffix = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
+  const responseClass = classify({ status, headers });
+  const punctuation =
+    responseClass.code === "ERR_REDIRECT"
+      ? ","
+      : /[.!?]$/.test(messageSuffix)
+        ? messageSuffix
+        : `${messageSuffix}.`;
+  const message = `${what} answered ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
+  return failureFrom(responseClass, message, {
     request,
     status,
     serviceMessage,
@@ -125,14 +134,14 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
   });
 }
 
-function adviceFor(
+function adviseOnResponse(
   { code, retryAfterMs: waitMs }: ResponseClass,
-  answer: Answer,
+  response: Answer,
   { key, addressHint }: Reading<unknown>,
 ): string {
   switch (code) {
     case "ERR_REDIRECT": {
-      const location = header(answer, "location");
+      const location = getHeader(response, "location");
       const target = location === undefined ? "" : ` to ${quote(key.harmless(location))}`;
       return `a redirect${target}, which is refused because it would carry the API key elsewhere. ${addressHint ?? "Configure the address that answers itself."}`;
     }
@@ -157,15 +166,15 @@ function adviceFor(
   }
 }
 
-const errorBody = z.object({ error: z.string().trim().min(1) });
+const errorBodySchema = z.object({ error: z.string().trim().min(1) });
 
 /** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
-function wordsOf(body: unknown, key: ApiKey): string | undefined {
-  const said = errorBody.safeParse(body);
-  return said.success ? excerpt(key.partsRemovedFrom(said.data.error), 500) : undefined;
+function extractServiceMessage(body: unknown, key: ApiKey): string | undefined {
+  const parsed = errorBodySchema.safeParse(body);
+  return parsed.success ? excerpt(key.partsRemovedFrom(parsed.data.error), 500) : undefined;
 }
 
-function parsedOrNothing(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -173,21 +182,21 @@ function parsedOrNothing(text: string): unknown {
   }
 }
 
-function header(answer: Answer, name: string): string | undefined {
-  const value = answer.headers[name];
+function getHeader(response: Answer, name: string): string | undefined {
+  const value = response.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-function explain(error: z.ZodError): string {
+function formatSchemaErrors(error: z.ZodError): string {
   return error.issues
     .slice(0, 3)
-    .map(lastBranch)
+    .map(getLastBranch)
     .map((issue) => `${issue.path.length === 0 ? "the body" : issue.path.join(".")}: ${issue.message}`)
     .join("; ");
 }
 
 /** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
-function lastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+function getLastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
   return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };
 }

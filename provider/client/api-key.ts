@@ -5,7 +5,7 @@ import { ConfigurationError } from "./errors";
 /** The tenant's API key. It shows itself to nobody, and takes itself out of texts that come from outside. */
 export class ApiKey {
   readonly #key: string;
-  readonly #forms: readonly string[];
+  readonly #encodings: readonly string[];
 
   /** @throws {ConfigurationError} when no header can carry the key. */
   constructor(key: string) {
@@ -16,7 +16,7 @@ export class ApiKey {
       );
     }
     this.#key = key;
-    this.#forms = formsOf(key);
+    this.#encodings = encodeKey(key);
   }
 
   /** The header of a request to the configured address: the only place where the key goes. */
@@ -26,7 +26,7 @@ export class ApiKey {
 
   /** Text from outside with the key, should it be echoed, taken out. */
   removedFrom(text: string): string {
-    return this.#forms.reduce((cleaned, form) => cleaned.replaceAll(form, "<API_KEY>"), text);
+    return this.#encodings.reduce((redacted, encoding) => redacted.replaceAll(encoding, "<API_KEY>"), text);
   }
 
   /**
@@ -39,12 +39,12 @@ export class ApiKey {
 
   /** The same without escaping. */
   partsRemovedFrom(text: string): string {
-    return withoutParts(this.removedFrom(text.slice(0, MAX_SHOWN)), this.#forms);
+    return redactEncodedParts(this.removedFrom(text.slice(0, MAX_DISPLAY_LENGTH)), this.#encodings);
   }
 
   /** Whether a text holds the key, of a length that is no coincidence. */
   isIn(text: string): boolean {
-    return this.#key.length >= PART && this.#forms.some((form) => text.includes(form));
+    return this.#key.length >= MIN_PART_LENGTH && this.#encodings.some((encoding) => text.includes(encoding));
   }
 
   /** A parsed body with the key taken out, or undefined when it does not hold together without it. */
@@ -63,30 +63,32 @@ export class ApiKey {
 }
 
 /** What is shown of a text from outside is cut shorter than this anyway. */
-const MAX_SHOWN = 2_000;
+const MAX_DISPLAY_LENGTH = 2_000;
 
 /** So many characters of a key in a row are a part of it, and no coincidence. */
-const PART = 8;
+const MIN_PART_LENGTH = 8;
 
 /** A text without whatever it has of any of the forms, from so many characters in a row on. */
-function withoutParts(text: string, forms: readonly string[]): string {
-  const parts = new Set(forms.flatMap(partsOf));
-  let rest = "";
-  for (let at = 0; at < text.length; ) {
-    const start = at;
-    while (parts.has(text.slice(at, at + PART))) at += 1;
-    rest += at === start ? text[at] : "<API_KEY>";
-    at += at === start ? 1 : PART - 1;
+function redactEncodedParts(text: string, encodings: readonly string[]): string {
+  const parts = new Set(encodings.flatMap(getKeyParts));
+  let redacted = "";
+  for (let index = 0; index < text.length; ) {
+    const start = index;
+    while (parts.has(text.slice(index, index + MIN_PART_LENGTH))) index += 1;
+    redacted += index === start ? text[index] : "<API_KEY>";
+    index += index === start ? 1 : MIN_PART_LENGTH - 1;
   }
-  return rest;
+  return redacted;
 }
 
-function partsOf(form: string): string[] {
-  return Array.from({ length: Math.max(0, form.length - PART + 1) }, (_, at) => form.slice(at, at + PART));
+function getKeyParts(encoding: string): string[] {
+  return Array.from({ length: Math.max(0, encoding.length - MIN_PART_LENGTH + 1) }, (_, index) =>
+    encoding.slice(index, index + MIN_PART_LENGTH),
+  );
 }
 
 /** The key as it is, and as an echo may write it: in JSON, in an address, in HTML, as bytes. */
-function formsOf(key: string): string[] {
+function encodeKey(key: string): string[] {
   const html = key.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
   const percent = encodeURIComponent(key);
   const bytes = Buffer.from(key);

@@ -5,20 +5,20 @@ export interface Bound {
   /** Whether nothing more is to be sent for them. */
   isOver(): boolean;
   /** Told of each request just before it is sent, as a message names it. */
-  sends(what: string): void;
+  sends(requestText: string): void;
 }
 
-const bounds = new AsyncLocalStorage<Bound | undefined>();
+const deadlineStorage = new AsyncLocalStorage<Bound | undefined>();
 
 /**
  * Does work whose requests are made within a bound: what is not sent when it is over, fails and is not sent. What is under way
  * then goes on to its end.
  */
-export function bounded<T>(bound: Bound | undefined, work: () => T): T {
-  return bound === bounds.getStore() ? work() : bounds.run(bound, work);
+export function bounded<T>(deadline: Bound | undefined, work: () => T): T {
+  return deadline === deadlineStorage.getStore() ? work() : deadlineStorage.run(deadline, work);
 }
 
 /** The bound of the work that asks; undefined for one without. */
 export function currentBound(): Bound | undefined {
-  return bounds.getStore();
+  return deadlineStorage.getStore();
 }

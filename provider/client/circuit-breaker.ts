@@ -21,9 +21,9 @@ export interface CircuitBreakerOptions extends Pick<Time, "now"> {
 export class CircuitBreaker {
   readonly #now: Time["now"];
   readonly #threshold: number;
-  #burst = 0;
-  #consecutive = 0;
-  #last: LastFailure | undefined;
+  #currentBurst = 0;
+  #consecutiveBursts = 0;
+  #lastFailure: LastFailure | undefined;
   #probeAt = 0;
 
   constructor({ now, bursts = CIRCUIT_FAILURE_BURSTS }: CircuitBreakerOptions) {
@@ -32,13 +32,13 @@ export class CircuitBreaker {
   }
 
   get state(): "closed" | "open" | "half-open" {
-    if (this.#consecutive < this.#threshold) return "closed";
+    if (this.#consecutiveBursts < this.#threshold) return "closed";
     return this.#now() < this.#probeAt ? "open" : "half-open";
   }
 
   /** The last failure while it is open. Lets no probe through, unlike {@link admit}. */
   get openedBy(): LastFailure | undefined {
-    return this.state === "open" ? this.#last : undefined;
+    return this.state === "open" ? this.#lastFailure : undefined;
   }
 
   /** Undefined when a request may be sent; else the failure because of which it may not. */
@@ -51,18 +51,18 @@ export class CircuitBreaker {
 
   /** The burst of a request that is sent now. */
   get burst(): number {
-    return this.#burst;
+    return this.#currentBurst;
   }
 
   close(): void {
-    this.#consecutive = 0;
+    this.#consecutiveBursts = 0;
   }
 
-  failed(error: Error, burst = this.#burst): void {
-    this.#last = { error, message: error.message };
-    if (burst !== this.#burst) return;
-    this.#burst += 1;
-    this.#consecutive += 1;
-    if (this.#consecutive >= this.#threshold) this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;
+  failed(error: Error, currentBurst = this.#currentBurst): void {
+    this.#lastFailure = { error, message: error.message };
+    if (currentBurst !== this.#currentBurst) return;
+    this.#currentBurst += 1;
+    this.#consecutiveBursts += 1;
+    if (this.#consecutiveBursts >= this.#threshold) this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;
   }
 }

@@ -6,17 +6,17 @@ import { classify, NOT_TLS, type Observation, UNKNOWN_AUTHORITY } from "./respon
 /** What a connection that gave no whole answer failed with. */
 export function observeFailure(error: unknown): Observation {
   if (error instanceof OutOfTime) return { failure: "timeout" };
-  const refusal = tunnelRefusal(error);
+  const tunnelStatus = tunnelRefusal(error);
   // A proxy that asks for a password, or lets nobody through, does so a moment later too.
-  if (refusal !== undefined) return { failure: refusal < 500 ? "proxy 4xx" : "proxy 5xx" };
+  if (tunnelStatus !== undefined) return { failure: tunnelStatus < 500 ? "proxy 4xx" : "proxy 5xx" };
   const failure = errorCode(error);
   const isProxy = error instanceof ProxyConnectionError && classify({ failure }).isTransient;
   return { failure: isProxy ? "proxy" : failure };
 }
 
 export function errorCode(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const code = (at as NodeJS.ErrnoException).code;
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const code = (current as NodeJS.ErrnoException).code;
     if (typeof code === "string") return code;
   }
   return "";
@@ -28,20 +28,21 @@ export function describeFailure(
   key: ApiKey,
 ): { readonly how: string; readonly advice: string; readonly cause: Error } {
   const code = errorCode(error);
-  const said = key.harmless(error instanceof Error ? error.message || code : String(error));
-  const reason = NOT_TLS.includes(code) ? "what answers there does not speak TLS; is it http?" : said;
-  const refusal = tunnelRefusal(error);
+  const message = key.harmless(error instanceof Error ? error.message || code : String(error));
+  const reason = NOT_TLS.includes(code) ? "what answers there does not speak TLS; is it http?" : message;
+  const tunnelStatus = tunnelRefusal(error);
   const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
-  const how = refusal === undefined ? reason : `the proxy of HTTPS_PROXY answered ${refusal}`;
+  const description =
+    tunnelStatus === undefined ? reason : `the proxy of HTTPS_PROXY answered ${tunnelStatus}`;
   return {
-    how: `${proxy}: ${how || "the connection broke"}`,
-    advice: adviceFor(code, refusal),
+    how: `${proxy}: ${description || "the connection broke"}`,
+    advice: adviseOnConnection(code, tunnelStatus),
     cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
   };
 }
 
-function adviceFor(code: string, refusal: number | undefined): string {
-  if (refusal === 407)
+function adviseOnConnection(code: string, tunnelStatus: number | undefined): string {
+  if (tunnelStatus === 407)
     return "It wants a user name and password, or others: http://user:password@proxy:port.";
   if (UNKNOWN_AUTHORITY.includes(code)) {
     const advice =

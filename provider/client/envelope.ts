@@ -16,51 +16,51 @@ export type Envelope = "object" | "array" | "items" | "settings-page" | "paginat
  * The most items that one answer may list: many times what is asked for (200 at most), so that a service is read that gives
  * a whole list at once; and of the top five, which nobody pages, many times five.
  */
-const MOST_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
+const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
 /** That an answer lists more items than are read, or undefined. Looked at before anything is made of them. */
 export function tooManyItems(envelope: Envelope, body: unknown): string | undefined {
   const results = isRecord(body) ? body["results"] : undefined;
   const items = isRecord(results) ? results["items"] : results;
-  const most = envelope === "items" ? MOST_ITEMS.items : MOST_ITEMS.others;
-  if (!Array.isArray(items) || items.length <= most) return undefined;
-  const due =
+  const limit = envelope === "items" ? MAX_RESPONSE_ITEMS.items : MAX_RESPONSE_ITEMS.others;
+  if (!Array.isArray(items) || items.length <= limit) return undefined;
+  const expectation =
     envelope === "items" ? "the reference has at most 5" : `a page has at most ${SETTINGS_PAGE_SIZE}`;
-  return `it lists ${items.length} items where ${due}; more than ${most} are not read`;
+  return `it lists ${items.length} items where ${expectation}; more than ${limit} are not read`;
 }
 
 /** What is wrong with the envelope of a body, or undefined when it is the expected one. */
 export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
   if (!isRecord(body)) return undefined;
-  return failureWithin(body) ?? wrongShape(expected, body);
+  return findBodyFailure(body) ?? describeShapeMismatch(expected, body);
 }
 
 /** A success by its HTTP status that is none by its own words: whatever else it holds, such as no items, says nothing. */
-function failureWithin(body: Record<string, unknown>): string | undefined {
+function findBodyFailure(body: Record<string, unknown>): string | undefined {
   const { status, error, results } = body;
   if (!("results" in body)) {
     return typeof error === "string" ? "it holds `error` instead of `results`" : undefined;
   }
-  if (isNoSuccess(status)) return `the \`status\` in its body is ${quote(status, 40)}`;
-  if (isFilled(error)) return "it holds `error` beside `results`";
-  return isRecord(results) && isFilled(results["error"]) ? "it holds `error` inside `results`" : undefined;
+  if (isFailureStatus(status)) return `the \`status\` in its body is ${quote(status, 40)}`;
+  if (isNonEmpty(error)) return "it holds `error` beside `results`";
+  return isRecord(results) && isNonEmpty(results["error"]) ? "it holds `error` inside `results`" : undefined;
 }
 
 /** Whether a body's own status, which the reference has as an integer, says that it is none of success; words may say that it is. */
-function isNoSuccess(status: unknown): boolean {
+function isFailureStatus(status: unknown): boolean {
   if (status === undefined || status === null) return false;
   if (typeof status === "string" && Number.isNaN(Number(status))) return /err|fail|unavailable/i.test(status);
   return !(Number(status) >= 200 && Number(status) <= 299);
 }
 
 /** Whether a field that may be there says anything. */
-function isFilled(value: unknown): boolean {
+function isNonEmpty(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
-function wrongShape(expected: Envelope, body: Record<string, unknown>): string | undefined {
+function describeShapeMismatch(expected: Envelope, body: Record<string, unknown>): string | undefined {
   if (!("results" in body)) return undefined;
   const { results, pagination } = body;
   if (expected === "array") {
@@ -111,14 +111,14 @@ function holdsPageData(record: Record<string, unknown>): boolean {
 
 /** What stands under `results`. */
 export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
-  return madeOnce(resultsOf, results, () =>
+  return memoizeSchema(resultsOf, results, () =>
     z.object({ results }).transform((body) => (body as { results: z.output<T> }).results),
   );
 }
 
 /** The items under `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
-  return madeOnce(itemsOf, item, () =>
+  return memoizeSchema(itemsOf, item, () =>
     resultsOf(z.object({ items: arrayOf(item) })).transform(
       (results) => (results as { items: z.output<T>[] }).items,
     ),
@@ -127,7 +127,7 @@ export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> 
 
 /** A page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  return madeOnce(settingsPageOf, item, () => {
+  return memoizeSchema(settingsPageOf, item, () => {
     const results = z.object({
       items: arrayOf(item).nullable(),
       page: optionalCount,
@@ -135,14 +135,14 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
       total: optionalCount,
     });
     return resultsOf(results).transform((page, context) =>
-      withItems(page as NullablePage<z.output<T>>, context),
+      requireItems(page as NullablePage<z.output<T>>, context),
     );
   });
 }
 
 /** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  return madeOnce(paginatedOf, item, () => {
+  return memoizeSchema(paginatedOf, item, () => {
     const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
     return z
       .object({ pagination, results: z.object({ items: arrayOf(item).nullable() }) })
@@ -151,29 +151,29 @@ export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.outp
           results: { items: z.output<T>[] | null };
           pagination: Omit<Page<unknown>, "items">;
         };
-        return withItems({ items: results.items, ...rest.pagination }, context);
+        return requireItems({ items: results.items, ...rest.pagination }, context);
       });
   });
 }
 
 /** The shapes that were made, by how and of what. */
-const made = new WeakMap<object, WeakMap<z.ZodType, unknown>>();
+const schemaCache = new WeakMap<object, WeakMap<z.ZodType, unknown>>();
 
 /** Making and compiling a schema takes several times what reading an answer by it does. */
-function madeOnce<Made>(how: object, of: z.ZodType, make: () => Made): Made {
-  const shapes = made.get(how) ?? new WeakMap<z.ZodType, unknown>();
-  made.set(how, shapes);
-  const known = shapes.get(of) as Made | undefined;
-  if (known !== undefined) return known;
-  const shape = make();
-  shapes.set(of, shape);
+function memoizeSchema<Schema>(factory: object, argument: z.ZodType, create: () => Schema): Schema {
+  const cachedSchemas = schemaCache.get(factory) ?? new WeakMap<z.ZodType, unknown>();
+  schemaCache.set(factory, cachedSchemas);
+  const cached = cachedSchemas.get(argument) as Schema | undefined;
+  if (cached !== undefined) return cached;
+  const shape = create();
+  cachedSchemas.set(argument, shape);
   return shape;
 }
 
 type NullablePage<Item> = Omit<Page<Item>, "items"> & { readonly items: readonly Item[] | null };
 
 /** Some write an empty list as `null`; that it is empty must then be said by its total. */
-function withItems<Item>({ items, ...page }: NullablePage<Item>, context: z.RefinementCtx): Page<Item> {
+function requireItems<Item>({ items, ...page }: NullablePage<Item>, context: z.RefinementCtx): Page<Item> {
   if (items !== null) return { items, ...page };
   if (page.total === 0) return { items: [], ...page };
   context.addIssue({

@@ -35,38 +35,38 @@ export class TooManyBytes extends Error {}
 export async function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  bounds: ExchangeBounds,
+  limits: ExchangeBounds,
 ): Promise<Received> {
   return await new Promise((resolve, reject) => {
     dispatcher.dispatch(
       // One limit for the whole; undici's own would end a longer one as a broken connection.
       { ...options, headersTimeout: 0, bodyTimeout: 0 },
-      new Receiver(bounds, resolve, reject),
+      new ResponseReceiver(limits, resolve, reject),
     );
   });
 }
 
-const MOST_CHUNKS = 1_024;
+const MAX_CHUNKS = 1_024;
 
 /** Drops a byte order mark, unlike a Buffer; JSON.parse would stumble over it. */
 const decoder = new TextDecoder();
 
-class Receiver implements Dispatcher.DispatchHandler {
+class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
-  readonly #resolve: (received: Received) => void;
+  readonly #resolve: (response: Received) => void;
   readonly #reject: (error: Error) => void;
   readonly #blocks: Buffer[] = [];
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #head: Pick<Received, "status" | "headers"> | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #endedBy: Error | undefined;
+  #abortReason: Error | undefined;
 
   constructor(
     { timeoutMs, maxBytes, signal }: ExchangeBounds,
-    resolve: (received: Received) => void,
+    resolve: (response: Received) => void,
     reject: (error: Error) => void,
   ) {
     this.#maxBytes = maxBytes;
@@ -74,13 +74,13 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     // Whoever drops a client does not wait for it.
-    this.#timer = setTimeout(() => this.#end(new OutOfTime()), timeoutMs).unref();
-    signal?.addEventListener("abort", this.#aborted);
+    this.#timer = setTimeout(() => this.#abort(new OutOfTime()), timeoutMs).unref();
+    signal?.addEventListener("abort", this.#onAbort);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#endedBy !== undefined) controller.abort(this.#endedBy);
+    if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
   }
 
   onResponseStart(
@@ -94,8 +94,8 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > this.#maxBytes) this.#end(new TooManyBytes());
-    else if (this.#chunks.push(chunk) === MOST_CHUNKS) this.#put();
+    if (this.#size > this.#maxBytes) this.#abort(new TooManyBytes());
+    else if (this.#chunks.push(chunk) === MAX_CHUNKS) this.#mergeChunks();
   }
 
   onResponseEnd(): void {
@@ -103,36 +103,39 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#settle(this.#endedBy ?? error);
+    this.#settle(this.#abortReason ?? error);
   }
 
-  readonly #aborted = (): void => this.#end(this.#signal?.reason as Error);
+  readonly #onAbort = (): void => this.#abort(this.#signal?.reason as Error);
 
   /** Before the connection has taken the request, there is nothing to end yet. */
-  #end(by: Error): void {
-    this.#endedBy ??= by;
-    this.#controller?.abort(by);
+  #abort(reason: Error): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(reason);
   }
 
   /** Puts chunks together: they may be of a byte or two each, and come by the million. */
-  #put(): void {
+  #mergeChunks(): void {
     this.#blocks.push(Buffer.concat(this.#chunks));
     this.#chunks.length = 0;
   }
 
-  #settle(brokenBy: Error | undefined): void {
+  #settle(failure: Error | undefined): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener("abort", this.#aborted);
-    if (this.#head === undefined) this.#reject(brokenBy ?? new Error("the answer has no head"));
-    else this.#resolve({ ...this.#head, ...textOf([...this.#blocks, ...this.#chunks], brokenBy) });
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#head === undefined) this.#reject(failure ?? new Error("the answer has no head"));
+    else this.#resolve({ ...this.#head, ...decodeBody([...this.#blocks, ...this.#chunks], failure) });
   }
 }
 
 /** What is longer than a text can be is thrown here, where undici would hear of it and nobody else. */
-function textOf(chunks: readonly Buffer[], brokenBy: Error | undefined): Pick<Received, "text" | "brokenBy"> {
+function decodeBody(
+  chunks: readonly Buffer[],
+  failure: Error | undefined,
+): Pick<Received, "text" | "brokenBy"> {
   try {
-    return { text: decoder.decode(Buffer.concat(chunks)), brokenBy };
+    return { text: decoder.decode(Buffer.concat(chunks)), brokenBy: failure };
   } catch (error) {
-    return { text: "", brokenBy: brokenBy ?? (error as Error) };
+    return { text: "", brokenBy: failure ?? (error as Error) };
   }
 }

@@ -17,7 +17,7 @@ type Query = Record<string, string | number | undefined>;
  */
 export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
   if (extra !== undefined) checkObject("extra", extra);
-  const added = Object.entries(extra ?? {})
+  const extraEntries = Object.entries(extra ?? {})
     .filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => {
       if (Object.hasOwn(query, name)) {
@@ -27,13 +27,13 @@ export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
       }
       const isNumber = typeof value === "number" && Number.isFinite(value);
       if (!isNumber && typeof value !== "string" && typeof value !== "boolean") {
-        const given = typeof value === "number" ? String(value) : quote(value);
+        const formatted = typeof value === "number" ? String(value) : quote(value);
         throw new InvalidArgumentError(
-          `extra.${name} must be a text, a finite number or a boolean, not ${given}`,
+          `extra.${name} must be a text, a finite number or a boolean, not ${formatted}`,
         );
       }
       return [name, String(value)];
     });
   // Not by assignment: a name such as __proto__ would set nothing.
-  return Object.fromEntries([...Object.entries(query), ...added]);
+  return Object.fromEntries([...Object.entries(query), ...extraEntries]);
 }

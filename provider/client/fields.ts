@@ -9,11 +9,11 @@ export const optionalCount = z
   .transform((count) => count ?? undefined);
 
 /** The schema of the items of each {@link arrayOf}, which its own check hides. */
-const items = new WeakMap<z.ZodArray, z.ZodType>();
+const itemSchemas = new WeakMap<z.ZodArray, z.ZodType>();
 
 /** The schema of the items of an array that is made by {@link arrayOf}. */
 export function itemOf(array: z.ZodArray): z.ZodType | undefined {
-  return items.get(array);
+  return itemSchemas.get(array);
 }
 
 /** The longest id that is read or sent, in characters. Message IDs, the longest ids there are, have at most 998. */
@@ -36,7 +36,7 @@ function isId(text: string): boolean {
 /** What a field of a row of texts must be; a `mailbox` may be missing, and one of nothing but white space is none. */
 type TextField = "id" | "text" | "optional" | "mailbox";
 
-const quickReaders = new WeakMap<z.ZodType, (value: unknown) => unknown>();
+const fastReaders = new WeakMap<z.ZodType, (value: unknown) => unknown>();
 
 /**
  * Has well-formed rows, in an {@link arrayOf} them, read by hand: a list of thousands is read many times a run, and its schema
@@ -48,11 +48,11 @@ export function readQuickly<T extends z.ZodObject>(
   schema: T,
   fields: Readonly<Record<keyof T["shape"] & string, TextField>>,
 ): void {
-  const known = Object.entries<TextField>(fields);
-  quickReaders.set(schema, (value) => {
+  const fieldEntries = Object.entries<TextField>(fields);
+  fastReaders.set(schema, (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
     const row: Record<string, string | undefined> = {};
-    for (const [name, field] of known) {
+    for (const [name, field] of fieldEntries) {
       const text: unknown = (value as Record<string, unknown>)[name];
       if (typeof text === "string") {
         if (field === "id" && !isId(text)) return undefined;
@@ -74,25 +74,25 @@ export function readQuickly<T extends z.ZodObject>(
  */
 export function arrayOf<T extends z.ZodType>(item: T) {
   const array = z.array(z.unknown());
-  items.set(array, item);
+  itemSchemas.set(array, item);
   return array.transform((values, context) => {
-    const read: z.output<T>[] = [];
-    const quickly = quickReaders.get(item) as ((value: unknown) => z.output<T> | undefined) | undefined;
-    for (const [at, value] of values.entries()) {
-      const row = quickly?.(value);
+    const rows: z.output<T>[] = [];
+    const readFast = fastReaders.get(item) as ((value: unknown) => z.output<T> | undefined) | undefined;
+    for (const [index, value] of values.entries()) {
+      const row = readFast?.(value);
       if (row !== undefined) {
-        read.push(row);
+        rows.push(row);
         continue;
       }
-      const one = item.safeParse(value);
-      if (!one.success) {
-        for (const { message, path } of one.error.issues) {
-          context.addIssue({ code: "custom", message, path: [at, ...path] });
+      const result = item.safeParse(value);
+      if (!result.success) {
+        for (const { message, path } of result.error.issues) {
+          context.addIssue({ code: "custom", message, path: [index, ...path] });
         }
         return z.NEVER;
       }
-      read.push(one.data);
+      rows.push(result.data);
     }
-    return read;
+    return rows;
   });
 }

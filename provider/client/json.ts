@@ -12,7 +12,7 @@ const MAX_JSON_VALUES = 1_000_000;
 const MAX_JSON_OBJECTS = 100_000;
 
 /** A text this short has too few values to be worth counting them. In characters. */
-const UNCOUNTED_LENGTH = 2 * MAX_JSON_OBJECTS;
+const UNCHECKED_LENGTH = 2 * MAX_JSON_OBJECTS;
 
 /** JSON of more values than are read; the message says of how many. */
 export class TooManyValuesError extends Error {}
@@ -24,17 +24,17 @@ export class TooManyValuesError extends Error {}
  * @throws {SyntaxError} when it is no JSON.
  */
 export function parseJson(text: string): unknown {
-  if (text.length > UNCOUNTED_LENGTH) checkCounts(text);
+  if (text.length > UNCHECKED_LENGTH) assertJsonLimits(text);
   return JSON.parse(text);
 }
 
-function checkCounts(text: string): void {
+function assertJsonLimits(text: string): void {
   let values = 1;
   let objects = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    switch (text[at]) {
+  for (let position = 0; position < text.length; position += 1) {
+    switch (text[position]) {
       case '"':
-        at = endOfString(text, at);
+        position = findStringEnd(text, position);
         break;
       case "{":
         objects += 1;
@@ -50,7 +50,7 @@ function checkCounts(text: string): void {
 }
 
 /** Where the string that begins at `start` ends; the end of the text where it does not. */
-function endOfString(text: string, start: number): number {
+function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text[end - 1 - backslashes] === "\\") backslashes += 1;

@@ -20,7 +20,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/metrics";
-const PERIOD = ["days", "extra"];
+const PERIOD_PARAMETERS = ["days", "extra"];
 
 /** The period of a metric (reference, section "Metrics"). Nothing is sent for what is left out. */
 export interface MetricsQuery {
@@ -62,15 +62,15 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async threatsOverTime(query: ThreatsOverTimeQuery = {}): Promise<Page<ThreatsOnDay>> {
-    return await this.#page(query);
+    return await this.#fetchPage(query);
   }
 
-  async #page(query: ThreatsOverTimeQuery, stopwatch?: Stopwatch): Promise<Page<ThreatsOnDay>> {
-    checkKeys("query", query, [...PERIOD, "page"]);
+  async #fetchPage(query: ThreatsOverTimeQuery, stopwatch?: Stopwatch): Promise<Page<ThreatsOnDay>> {
+    checkKeys("query", query, [...PERIOD_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/threats_over_time`,
-      query: withExtra({ ...period(query), page: checkOptional("page", query.page) }, query.extra),
+      query: withExtra({ ...buildPeriodQuery(query), page: checkOptional("page", query.page) }, query.extra),
       envelope: "paginated",
       answer: paginatedOf(threatsOnDay),
       stopwatch,
@@ -87,10 +87,10 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async *iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
-    checkKeys("query", query, PERIOD);
+    checkKeys("query", query, PERIOD_PARAMETERS);
     yield* iterate({
       name: "list of threats over time",
-      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
+      fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
       identity: (day) => day.date,
     });
   }
@@ -102,7 +102,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async topTargetedEntities(query: TopTargetedEntitiesQuery = {}): Promise<TargetedEntity[]> {
-    checkKeys("query", query, [...PERIOD, "entity_type", "entity_type_parameter"]);
+    checkKeys("query", query, [...PERIOD_PARAMETERS, "entity_type", "entity_type_parameter"]);
     const { entity_type: entityType, entity_type_parameter: parameter = ENTITY_TYPE_PARAMETER } = query;
     if (entityType !== undefined) checkOneOf("entity_type", ["user", "group"], entityType);
     checkFilled("entity_type_parameter", parameter);
@@ -114,7 +114,7 @@ export class Metrics {
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_targeted_entities`,
-      query: withExtra({ ...period(query), [parameter]: entityType }, query.extra),
+      query: withExtra({ ...buildPeriodQuery(query), [parameter]: entityType }, query.extra),
       envelope: "items",
       answer: itemsOf(targetedEntity),
     });
@@ -127,11 +127,11 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async topThreatTypes(query: MetricsQuery = {}): Promise<ThreatTypeCount[]> {
-    checkKeys("query", query, PERIOD);
+    checkKeys("query", query, PERIOD_PARAMETERS);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_threat_types`,
-      query: withExtra(period(query), query.extra),
+      query: withExtra(buildPeriodQuery(query), query.extra),
       envelope: "items",
       answer: itemsOf(threatTypeCount),
     });
@@ -144,11 +144,11 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async highlightedThreats(query: MetricsQuery = {}): Promise<Threat[]> {
-    checkKeys("query", query, PERIOD);
+    checkKeys("query", query, PERIOD_PARAMETERS);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/highlighted_threats`,
-      query: withExtra(period(query), query.extra),
+      query: withExtra(buildPeriodQuery(query), query.extra),
       envelope: "items",
       answer: itemsOf(threat),
     });
@@ -161,11 +161,11 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async hoursSaved(query: MetricsQuery = {}): Promise<number> {
-    checkKeys("query", query, PERIOD);
+    checkKeys("query", query, PERIOD_PARAMETERS);
     const { hours_saved: hours } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/hours_saved`,
-      query: withExtra(period(query), query.extra),
+      query: withExtra(buildPeriodQuery(query), query.extra),
       envelope: "object",
       answer: resultsOf(hoursSaved),
     });
@@ -180,11 +180,11 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async protectedInboxes(query: MetricsQuery = {}): Promise<number> {
-    checkKeys("query", query, PERIOD);
+    checkKeys("query", query, PERIOD_PARAMETERS);
     const { protected_inboxes: inboxes } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/protected_inboxes`,
-      query: withExtra(period(query), query.extra),
+      query: withExtra(buildPeriodQuery(query), query.extra),
       envelope: "object",
       answer: resultsOf(protectedInboxes),
     });
@@ -192,6 +192,6 @@ export class Metrics {
   }
 }
 
-function period(query: MetricsQuery): { days: number | undefined } {
+function buildPeriodQuery(query: MetricsQuery): { days: number | undefined } {
   return { days: checkOptional("days", query.days) };
 }

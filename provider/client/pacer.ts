@@ -63,16 +63,19 @@ export interface PacerOptions {
 export class Pacer {
   readonly #options: PacerOptions;
   readonly #limit: AdaptiveLimit;
-  readonly #health: Readonly<Record<Area, Health>>;
+  readonly #healthByArea: Readonly<Record<Area, AreaHealth>>;
   /** The writes that were answered with success, by method. */
-  readonly #done = new Map<string, number>();
+  readonly #confirmedWrites = new Map<string, number>();
 
   constructor(options: PacerOptions) {
     this.#options = options;
     this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.permits?.refused(pauseMs));
     const { now } = options.time;
-    const health = (): Health => ({ breaker: new CircuitBreaker({ now }), budget: new RetryBudget() });
-    this.#health = { settings: health(), mail: health() };
+    const createHealth = (): AreaHealth => ({
+      breaker: new CircuitBreaker({ now }),
+      budget: new RetryBudget(),
+    });
+    this.#healthByArea = { settings: createHealth(), mail: createHealth() };
   }
 
   /** How many requests may go on at once now. */
@@ -82,7 +85,7 @@ export class Pacer {
 
   /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
   takeRetry(): boolean {
-    return this.#options.retries && this.#health.settings.budget.take();
+    return this.#options.retries && this.#healthByArea.settings.budget.take();
   }
 
   /**
@@ -95,89 +98,101 @@ export class Pacer {
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
     const { time } = this.#options;
-    const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, this.#options.timeoutMs), permitsMs: 0 };
-    const begunAt = time.now();
+    const retryDeadline: Deadline = { inMs: Math.max(DEADLINE_MS, this.#options.timeoutMs), permitsMs: 0 };
+    const startedAt = time.now();
     try {
-      return await this.#send(call, attempt, deadline);
+      return await this.#send(call, attempt, retryDeadline);
     } finally {
-      call.took?.(time.now() - begunAt - deadline.permitsMs);
+      call.took?.(time.now() - startedAt - retryDeadline.permitsMs);
     }
   }
 
-  async #send<T>(call: PacedCall, attempt: () => Promise<T>, deadline: Deadline): Promise<T> {
+  async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: Deadline): Promise<T> {
     const {
       time,
       retryForMs = Number.POSITIVE_INFINITY,
       maxTries = MAX_TRIES,
       baseDelayMs: baseMs,
     } = this.#options;
-    const firstAt = () => (deadline.atMs ?? 0) - deadline.inMs;
-    const area = areaOf(call);
-    const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
+    const getFirstAttemptAt = () => (retryDeadline.atMs ?? 0) - retryDeadline.inMs;
+    const area = getArea(call);
+    const isPastDeadline = (inMs: number) => time.now() + inMs > (retryDeadline.atMs ?? 0);
     let failures = 0;
     let outcomeUnknown = false;
-    let last: ServiceError | undefined;
-    for (let tries = 1; ; tries += 1) {
+    let lastError: ServiceError | undefined;
+    for (let attempts = 1; ; attempts += 1) {
       try {
-        const permit = this.#permit(call, last);
-        const aTry = { area, kind: call.kind, number: tries, deadline, permit };
+        const waitForToken = this.#buildTokenWait(call, lastError);
+        const limitedAttempt = {
+          area,
+          kind: call.kind,
+          number: attempts,
+          deadline: retryDeadline,
+          permit: waitForToken,
+        };
         return await this.#limit.make(
-          aTry,
+          limitedAttempt,
           // It may have waited for its place until now.
           () =>
-            last !== undefined && isOver(0) ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
-          (error) => effectOf(error, area),
+            lastError !== undefined && isPastDeadline(0)
+              ? Promise.reject(new DeadlinePassedError())
+              : this.#attempt(call, attempt),
+          (error) => classifyEffect(error, area),
         );
       } catch (thrown) {
-        if (thrown instanceof TooLate && last !== undefined) {
-          throw this.#told(last, { tries: tries - 1, outcomeUnknown, isBroke: false });
+        if (thrown instanceof DeadlinePassedError && lastError !== undefined) {
+          throw this.#annotate(lastError, { tries: attempts - 1, outcomeUnknown, isBroke: false });
         }
-        const error = thrown instanceof PauseTooLong ? notSent(call, thrown) : thrown;
+        const error = thrown instanceof PauseTooLong ? buildNotSentError(call, thrown) : thrown;
         if (error instanceof PermitRefusedError) {
-          throw this.#told(error, { tries: tries - 1, outcomeUnknown, isBroke: false });
+          throw this.#annotate(error, { tries: attempts - 1, outcomeUnknown, isBroke: false });
         }
         if (!(error instanceof ServiceError)) throw error;
-        last = error;
+        lastError = error;
         outcomeUnknown ||= error.outcomeUnknown;
-        const isTooMany = isRateLimited(error);
-        if (!isTooMany) failures += 1;
+        const isRateLimit = isRateLimited(error);
+        if (!isRateLimit) failures += 1;
         // A pause of the tenant is waited for in place.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random(), { baseMs });
-        const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
-        const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
-        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= maxTries;
+        const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
+        const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
+        const isExhausted = isRateLimit ? attempts >= MAX_REFUSALS : failures >= maxTries;
         const isLast =
-          !this.#options.retries || handlingOf(error, call.request.method) !== "retry" || isEnough || isLate;
-        const isBroke = !isLast && !isTooMany && !this.#health[area].budget.take();
-        if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
+          !this.#options.retries ||
+          handlingOf(error, call.request.method) !== "retry" ||
+          isExhausted ||
+          isLate;
+        const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.take();
+        if (isLast || isBudgetExhausted)
+          throw this.#annotate(error, { tries: attempts, outcomeUnknown, isBroke: isBudgetExhausted });
         if (waitMs > 0) await time.sleep(waitMs);
       }
     }
   }
 
-  /** What a try of a call waits for, where there are permits or a bound. @param last how its last try failed. */
-  #permit(call: PacedCall, last: ServiceError | undefined): (() => Promise<void>) | undefined {
+  /** What a try of a call waits for, where there are permits or a bound. @param lastError how its last try failed. */
+  #buildTokenWait(call: PacedCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { permits } = this.#options;
     const { bound } = call;
     if (permits === undefined && bound === undefined) return undefined;
     return async () => {
       // Hundreds of calls that will not be sent would each wait for a permit of others.
-      const open = this.#health[areaOf(call)].breaker.openedBy;
-      if (open !== undefined) throw this.#circuitOpen(call, open);
+      const openingFailure = this.#healthByArea[getArea(call)].breaker.openedBy;
+      if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
       try {
-        refuseOver(bound);
+        assertDeadline(bound);
         await permits?.take();
-        refuseOver(bound);
+        assertDeadline(bound);
       } catch (cause) {
-        throw refusedPermit(call, cause, last);
+        throw buildTokenRefusedError(call, cause, lastError);
       }
     };
   }
 
   async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
-    const { breaker, budget } = this.#health[areaOf(call)];
-    const open = breaker.admit();
-    if (open !== undefined) throw this.#circuitOpen(call, open);
+    const { breaker, budget } = this.#healthByArea[getArea(call)];
+    const openingFailure = breaker.admit();
+    if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
     const { burst } = breaker;
     call.bound?.sends(call.what);
     try {
@@ -185,7 +200,7 @@ export class Pacer {
       breaker.close();
       budget.refill();
       const { method } = call.request;
-      if (method !== "GET") this.#done.set(method, (this.#done.get(method) ?? 0) + 1);
+      if (method !== "GET") this.#confirmedWrites.set(method, (this.#confirmedWrites.get(method) ?? 0) + 1);
       return answer;
     } catch (error) {
       if (isAnswer(error)) breaker.close();
@@ -194,16 +209,16 @@ export class Pacer {
     }
   }
 
-  #circuitOpen({ what, request }: PacedCall, last: LastFailure): CircuitOpenError {
+  #buildCircuitOpenError({ what, request }: PacedCall, lastError: LastFailure): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
-      `${last.message} Since requests kept failing, ${what} was not sent. ${this.#progress()}`,
-      { request, cause: last.error },
+      `${lastError.message} Since requests kept failing, ${what} was not sent. ${this.#describeProgress()}`,
+      { request, cause: lastError.error },
     );
   }
 
   /** The last failure, with what it can't know: how the other tries of the call ended. */
-  #told(
+  #annotate(
     error: ServiceError,
     { tries, outcomeUnknown, isBroke }: { tries: number; outcomeUnknown: boolean; isBroke: boolean },
   ): ServiceError {
@@ -211,7 +226,9 @@ export class Pacer {
     const notes = [
       ...(tries > 1 && !isOpen ? [`Tried ${tries} times.`] : []),
       ...(isBroke
-        ? [`Not tried again: too many requests failed, and the retries are used up. ${this.#progress()}`]
+        ? [
+            `Not tried again: too many requests failed, and the retries are used up. ${this.#describeProgress()}`,
+          ]
         : []),
     ];
     const message = [error.message, ...notes].join(" ");
@@ -219,25 +236,26 @@ export class Pacer {
   }
 
   /** What was done until now, and that the rest can be done later. */
-  #progress(): string {
-    const counts = [...this.#done].map(([method, count]) => `${count} ${method}`);
-    const done = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
-    return `${done}Running again is safe: it does what is left.`;
+  #describeProgress(): string {
+    const counts = [...this.#confirmedWrites].map(([method, count]) => `${count} ${method}`);
+    const confirmedText =
+      counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
+    return `${confirmedText}Running again is safe: it does what is left.`;
   }
 }
 
 /** What tells whether one area of the service works. */
-interface Health {
+interface AreaHealth {
   readonly breaker: CircuitBreaker;
   readonly budget: RetryBudget;
 }
 
-function areaOf({ area = "settings" }: PacedCall): Area {
+function getArea({ area = "settings" }: PacedCall): Area {
   return area;
 }
 
 /** The deadline of a call has passed while it waited for a place. */
-class TooLate extends Error {}
+class DeadlinePassedError extends Error {}
 
 function isRateLimited(error: unknown): boolean {
   return error instanceof ServiceError && error.scope === "rate limit";
@@ -248,12 +266,12 @@ function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
-function effectOf(error: unknown, area: Area): Effect {
+function classifyEffect(error: unknown, area: Area): Effect {
   // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "refused", error, concerns: isOfMail ? "mail" : "all" };
-  const isSilent = error instanceof CircuitOpenError || error instanceof TooLate;
-  return { kind: isAnswer(error) || isSilent ? "answered" : "failed" };
+  const isUnsent = error instanceof CircuitOpenError || error instanceof DeadlinePassedError;
+  return { kind: isAnswer(error) || isUnsent ? "answered" : "failed" };
 }
 
 /** Whether a failure is an answer of a service that works. */
@@ -261,28 +279,33 @@ function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }
 
-function refusedPermit(
+function buildTokenRefusedError(
   { what, request }: PacedCall,
   cause: unknown,
-  last: ServiceError | undefined,
+  lastError: ServiceError | undefined,
 ): PermitRefusedError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const [again, before] = last === undefined ? ["", ""] : [" again", ` Before: ${last.message}`];
+  const [againText, earlierText] =
+    lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelled) {
-    const message = `The run was cancelled, so ${what} was not sent${again}. What was done before stays; running again does what is left.${before}`;
+    const message = `The run was cancelled, so ${what} was not sent${againText}. What was done before stays; running again does what is left.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new PermitRefusedError("ERR_NO_PERMIT", `${what} was not sent${again}: ${reason}.${before}`, {
-    request,
-    cause,
-  });
+  return new PermitRefusedError(
+    "ERR_NO_PERMIT",
+    `${what} was not sent${againText}: ${reason}.${earlierText}`,
+    {
+      request,
+      cause,
+    },
+  );
 }
 
-function refuseOver(bound: Bound | undefined): void {
-  if (bound?.isOver()) throw new Error("the time of what asked for it is over");
+function assertDeadline(deadline: Bound | undefined): void {
+  if (deadline?.isOver()) throw new Error("the time of what asked for it is over");
 }
 
-function notSent({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {
+function buildNotSentError({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {
   return new RateLimitedError(
     "ERR_RATE_LIMITED",
     `${what} was not sent, since the service asked to wait for longer than this run does: ${because.message}`,

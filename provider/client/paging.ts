@@ -28,16 +28,16 @@ export interface PagedList<Item> {
 /** A list that goes on for longer than this, and than its total says, does not end: reading it stops. */
 const MAX_PAGES = 10_000;
 /** So is one that goes on for longer than this, whatever its total says. */
-const MAX_PAGES_OF_ANY = 50_000;
+const ABSOLUTE_MAX_PAGES = 50_000;
 /** The most items a list may have: many times what the largest tenants hold. */
 const MAX_ITEMS = 500_000;
 /** The most text that is held of a list while it is read, in characters (a few hundred of each of the most items). */
-const MAX_HELD_CHARACTERS = 128 * 1024 * 1024;
+const MAX_BUFFERED_CHARACTERS = 128 * 1024 * 1024;
 /**
  * The most time that a whole reading may take, with all that it is begun anew, in milliseconds: the largest tenants are read in
  * minutes. A service may be slow, or give a list item by item; it must not keep a run for hours.
  */
-const MAX_READING_MS = 30 * 60_000;
+const MAX_READ_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
@@ -58,7 +58,7 @@ export async function readWholeList<Item>(
   list: PagedList<Item>,
   { onPage = () => {}, keep }: ReadAllOptions<Item> = {},
 ): Promise<Item[]> {
-  const counted: PagedList<Item> = {
+  const countedList: PagedList<Item> = {
     ...list,
     fetchPage(page, stopwatch) {
       onPage();
@@ -67,16 +67,16 @@ export async function readWholeList<Item>(
   };
   const stopwatch: Stopwatch = { spentMs: 0 };
   // Of an item that is not kept, only its name is held.
-  const charactersHeld = (item: Item): number =>
-    keep === undefined || keep(item) ? charactersOf(item) : (list.identity(item)?.length ?? 0);
-  const reading = untilConsistent(list, async function* () {
+  const measureCharacters = (item: Item): number =>
+    keep === undefined || keep(item) ? countCharacters(item) : (list.identity(item)?.length ?? 0);
+  const listVersions = readUntilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(counted, stopwatch, charactersHeld)) {
+    for await (const page of readPages(countedList, stopwatch, measureCharacters)) {
       for (const item of page.items) if (keep === undefined || keep(item)) items.push(item);
     }
     yield items;
   });
-  for await (const items of reading) return items;
+  for await (const items of listVersions) return items;
   return [];
 }
 
@@ -92,142 +92,158 @@ export async function readWholeList<Item>(
  * @throws {ListUnstableError} when the list kept moving; what was given out until then is not the whole list.
  */
 export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
-  const given = new Set<string>();
+  const yieldedNames = new Set<string>();
   const stopwatch: Stopwatch = { spentMs: 0 };
-  let before: ReadonlySet<string> | undefined;
-  yield* untilConsistent(list, async function* () {
-    const alike = new Map<string, number>();
-    const names = new Set<string>();
-    const givenBefore = given.size;
+  let previousNames: ReadonlySet<string> | undefined;
+  yield* readUntilConsistent(list, async function* () {
+    const duplicateCounts = new Map<string, number>();
+    const currentNames = new Set<string>();
+    const yieldedCountBefore = yieldedNames.size;
     let pages = 0;
     let hasTotal = true;
     // Of an item that is given out, only its name is held.
-    const charactersHeld = (item: Item) => list.identity(item)?.length ?? charactersOf(item);
-    for await (const page of readPages(list, stopwatch, charactersHeld)) {
+    const measureCharacters = (item: Item) => list.identity(item)?.length ?? countCharacters(item);
+    for await (const page of readPages(list, stopwatch, measureCharacters)) {
       pages += 1;
       hasTotal = page.total !== undefined;
       for (const item of page.items) {
-        const name = nameOf(item, list, alike);
-        names.add(name);
-        if (given.has(name)) continue;
-        given.add(name);
+        const name = getItemName(item, list, duplicateCounts);
+        currentNames.add(name);
+        if (yieldedNames.has(name)) continue;
+        yieldedNames.add(name);
         yield item;
       }
     }
     // One answer is one moment: nothing could move.
     if (pages === 1) return;
-    const isSettled = given.size === givenBefore && (hasTotal || isSame(names, before));
-    before = names;
-    if (!isSettled) throw new Moved("the last whole reading differs from the one before");
+    const isStable =
+      yieldedNames.size === yieldedCountBefore && (hasTotal || haveSameNames(currentNames, previousNames));
+    previousNames = currentNames;
+    if (!isStable) throw new ListChangedError("the last whole reading differs from the one before");
   });
 }
 
-function isSame(names: ReadonlySet<string>, others: ReadonlySet<string> | undefined): boolean {
-  return others !== undefined && names.size === others.size && [...names].every((name) => others.has(name));
+function haveSameNames(
+  currentNames: ReadonlySet<string>,
+  otherNames: ReadonlySet<string> | undefined,
+): boolean {
+  return (
+    otherNames !== undefined &&
+    currentNames.size === otherNames.size &&
+    [...currentNames].every((name) => otherNames.has(name))
+  );
 }
 
 /** Begins a reading anew as often as the list moves underneath it, within bounds. */
-async function* untilConsistent<Item, Read>(
+async function* readUntilConsistent<Item, Output>(
   list: PagedList<Item>,
-  reading: () => AsyncGenerator<Read, void, undefined>,
-): AsyncGenerator<Read, void, undefined> {
+  read: () => AsyncGenerator<Output, void, undefined>,
+): AsyncGenerator<Output, void, undefined> {
   const attempts = list.attempts ?? DEFAULT_ATTEMPTS;
-  let why = "";
+  let reason = "";
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     try {
-      yield* reading();
+      yield* read();
       return;
     } catch (error) {
-      if (!(error instanceof Moved)) throw error;
-      why = error.message;
+      if (!(error instanceof ListChangedError)) throw error;
+      reason = error.message;
     }
   }
   throw new ListUnstableError(
-    `The ${list.name} could not be read consistently in ${attempts} attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
+    `The ${list.name} could not be read consistently in ${attempts} attempts: ${reason}. Somebody may be changing it; run again when it is quiet.`,
   );
 }
 
 /** The list moved between two pages, or may have. */
-class Moved extends Error {}
+class ListChangedError extends Error {}
 
 async function* readPages<Item>(
   list: PagedList<Item>,
   stopwatch: Stopwatch,
-  charactersHeld: (item: Item) => number,
+  measureCharacters: (item: Item) => number,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  const seen = new Set<string>();
+  const seenIdentities = new Set<string>();
   let count = 0;
-  let held = 0;
+  let bufferedCharacters = 0;
   let total: number | undefined;
-  let lastNameless: string | undefined;
-  let most = MAX_PAGES;
-  for (let page = 1; page <= most; page += 1) {
-    if (stopwatch.spentMs > MAX_READING_MS) throw tooLong(list, page - 1, count, total);
+  let previousUnidentifiedPage: string | undefined;
+  let maxPages = MAX_PAGES;
+  for (let page = 1; page <= maxPages; page += 1) {
+    if (stopwatch.spentMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
     const answer = await list.fetchPage(page, stopwatch);
     if (page === 1 && answer.items.length > 0) {
-      most = Math.min(most + Math.ceil((answer.total ?? 0) / answer.items.length), MAX_PAGES_OF_ANY);
+      maxPages = Math.min(
+        maxPages + Math.ceil((answer.total ?? 0) / answer.items.length),
+        ABSOLUTE_MAX_PAGES,
+      );
     }
     if (page > 1 && answer.total !== total) {
-      throw new Moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
+      throw new ListChangedError(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
     }
     total = answer.total;
     count += answer.items.length;
-    if (count > MAX_ITEMS) throw endless(list, `${MAX_ITEMS} items`);
-    let named = 0;
-    const here = new Map<string, Item>();
+    if (count > MAX_ITEMS) throw buildEndlessListError(list, `${MAX_ITEMS} items`);
+    let identifiedCount = 0;
+    const pageItems = new Map<string, Item>();
     for (const item of answer.items) {
-      held += charactersHeld(item);
-      if (held > MAX_HELD_CHARACTERS) throw endless(list, `${MAX_HELD_CHARACTERS} characters`);
+      bufferedCharacters += measureCharacters(item);
+      if (bufferedCharacters > MAX_BUFFERED_CHARACTERS)
+        throw buildEndlessListError(list, `${MAX_BUFFERED_CHARACTERS} characters`);
       const identity = list.identity(item);
       if (identity === undefined) continue;
       // One answer is one moment: what it holds twice, word for word, the service holds twice.
-      const isTwin = isSaidAgain(item, here.get(identity));
-      if (seen.has(identity) && !isTwin) throw new Moved(`${excerpt(identity)} came twice`);
-      seen.add(identity);
-      here.set(identity, item);
-      named += 1;
+      const isDuplicate = isIdenticalItem(item, pageItems.get(identity));
+      if (seenIdentities.has(identity) && !isDuplicate)
+        throw new ListChangedError(`${excerpt(identity)} came twice`);
+      seenIdentities.add(identity);
+      pageItems.set(identity, item);
+      identifiedCount += 1;
     }
     // Where no item can be told from another, a whole page that comes again still can.
-    const nameless = named === 0 && answer.items.length > 0 ? JSON.stringify(answer.items) : undefined;
-    if (nameless !== undefined && nameless === lastNameless) {
-      throw new Moved(`page ${page} is page ${page - 1} again`);
+    const unidentifiedPage =
+      identifiedCount === 0 && answer.items.length > 0 ? JSON.stringify(answer.items) : undefined;
+    if (unidentifiedPage !== undefined && unidentifiedPage === previousUnidentifiedPage) {
+      throw new ListChangedError(`page ${page} is page ${page - 1} again`);
     }
-    lastNameless = nameless;
-    const done = answer.items.length === 0 || (total !== undefined && count >= total);
-    if (done && total !== undefined && count !== total) {
-      throw new Moved(`its pages hold ${count} items but its total says ${total}`);
+    previousUnidentifiedPage = unidentifiedPage;
+    const isDone = answer.items.length === 0 || (total !== undefined && count >= total);
+    if (isDone && total !== undefined && count !== total) {
+      throw new ListChangedError(`its pages hold ${count} items but its total says ${total}`);
     }
     if (answer.items.length === 0 && (answer.page ?? page) !== page) {
-      throw new Moved(`asked for page ${page}, it answered with page ${answer.page}, which is empty`);
+      throw new ListChangedError(
+        `asked for page ${page}, it answered with page ${answer.page}, which is empty`,
+      );
     }
     yield answer;
-    if (done) return;
+    if (isDone) return;
   }
-  throw endless(list, `${most} pages`);
+  throw buildEndlessListError(list, `${maxPages} pages`);
 }
 
-function endless({ name }: { readonly name: string }, bound: string): ListUnstableError {
-  return new ListUnstableError(`The ${name} did not end within ${bound}; the service seems to page wrongly.`);
+function buildEndlessListError({ name }: { readonly name: string }, limit: string): ListUnstableError {
+  return new ListUnstableError(`The ${name} did not end within ${limit}; the service seems to page wrongly.`);
 }
 
-function tooLong(
+function buildReadTooLongError(
   { name }: { readonly name: string },
   pages: number,
   items: number,
   total: number | undefined,
 ): ListUnstableError {
-  const of = total === undefined ? "" : ` of the ${total} that it tells of`;
+  const totalText = total === undefined ? "" : ` of the ${total} that it tells of`;
   return new ListUnstableError(
-    `The ${name} did not end within ${MAX_READING_MS / 60_000} minutes, and reading it was stopped: ${pages} pages had come, with ${items} items${of}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+    `The ${name} did not end within ${MAX_READ_MS / 60_000} minutes, and reading it was stopped: ${pages} pages had come, with ${items} items${totalText}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
   );
 }
 
-function isSaidAgain<Item>(item: Item, before: Item | undefined): boolean {
-  return before !== undefined && JSON.stringify(item) === JSON.stringify(before);
+function isIdenticalItem<Item>(item: Item, previous: Item | undefined): boolean {
+  return previous !== undefined && JSON.stringify(item) === JSON.stringify(previous);
 }
 
 /** How much text an item holds. */
-function charactersOf<Item>(item: Item): number {
+function countCharacters<Item>(item: Item): number {
   let characters = 0;
   const fields = item as Record<string, unknown>;
   for (const name in fields) {
@@ -238,11 +254,11 @@ function charactersOf<Item>(item: Item): number {
 }
 
 /** An item's name within a reading; items that nothing tells apart are counted. */
-function nameOf<Item>(item: Item, list: PagedList<Item>, alike: Map<string, number>): string {
+function getItemName<Item>(item: Item, list: PagedList<Item>, duplicateCounts: Map<string, number>): string {
   const identity = list.identity(item);
   if (identity !== undefined) return `=${identity}`;
   const text = JSON.stringify(item);
-  const count = (alike.get(text) ?? 0) + 1;
-  alike.set(text, count);
+  const count = (duplicateCounts.get(text) ?? 0) + 1;
+  duplicateCounts.set(text, count);
   return `${count}:${text}`;
 }

@@ -3,28 +3,28 @@ import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./fields";
 
 /** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
-export function checkPositive(name: string, value: number, most?: number): number {
-  const refusal = positiveRefusal(value, most);
-  if (refusal !== undefined) throw new InvalidArgumentError(`${name} ${refusal}`);
+export function checkPositive(name: string, value: number, max?: number): number {
+  const problem = positiveRefusal(value, max);
+  if (problem !== undefined) throw new InvalidArgumentError(`${name} ${problem}`);
   return value;
 }
 
 /** Why a value is no whole number from 1 to `most`; undefined when it is one. */
-export function positiveRefusal(value: unknown, most = Number.MAX_SAFE_INTEGER): string | undefined {
-  const isWhole = Number.isInteger(value);
+export function positiveRefusal(value: unknown, max = Number.MAX_SAFE_INTEGER): string | undefined {
+  const isInteger = Number.isInteger(value);
   const number = value as number;
-  if (isWhole && number >= 1 && number <= most) return undefined;
-  const isWithoutRange = most === Number.MAX_SAFE_INTEGER;
-  if (isWhole && number > most && isWithoutRange) return `is too large: ${number} is more than ${most}`;
-  const range = isWithoutRange ? "of 1 or more" : `from 1 to ${most}`;
+  if (isInteger && number >= 1 && number <= max) return undefined;
+  const isUnbounded = max === Number.MAX_SAFE_INTEGER;
+  if (isInteger && number > max && isUnbounded) return `is too large: ${number} is more than ${max}`;
+  const range = isUnbounded ? "of 1 or more" : `from 1 to ${max}`;
   // "7" and 7 must look different here. JSON has no NaN.
-  const given = typeof value === "number" ? String(value) : quote(value);
-  return `must be a whole number ${range}, not ${given}`;
+  const formatted = typeof value === "number" ? String(value) : quote(value);
+  return `must be a whole number ${range}, not ${formatted}`;
 }
 
 /** The same for a value that may be left out. */
-export function checkOptional(name: string, value: number | undefined, most?: number): number | undefined {
-  return value === undefined ? undefined : checkPositive(name, value, most);
+export function checkOptional(name: string, value: number | undefined, max?: number): number | undefined {
+  return value === undefined ? undefined : checkPositive(name, value, max);
 }
 
 /** @throws {InvalidArgumentError} when `value` is no object with properties. */
@@ -35,12 +35,12 @@ export function checkObject(name: string, value: object): void {
 }
 
 /** @throws {InvalidArgumentError} when `value` is no object, or holds anything but `known`. */
-export function checkKeys(name: string, value: object, known: readonly string[]): void {
+export function checkKeys(name: string, value: object, allowed: readonly string[]): void {
   checkObject(name, value);
-  for (const [key, held] of Object.entries(value)) {
-    if (held === undefined || known.includes(key)) continue;
+  for (const [key, propertyValue] of Object.entries(value)) {
+    if (propertyValue === undefined || allowed.includes(key)) continue;
     throw new InvalidArgumentError(
-      `${name} holds ${quote(key)}, which this call does not take; it takes ${known.join(", ")}`,
+      `${name} holds ${quote(key)}, which this call does not take; it takes ${allowed.join(", ")}`,
     );
   }
 }
@@ -60,8 +60,8 @@ export function checkOptionalText(name: string, value: string | undefined): void
 /** @throws {InvalidArgumentError} when `value` is none of `values`. */
 export function checkOneOf(name: string, values: readonly string[], value: string): void {
   if (!values.includes(value)) {
-    const known = values.map((one) => `"${one}"`).join(" or ");
-    throw new InvalidArgumentError(`${name} must be ${known}, not ${quote(value)}`);
+    const allowedText = values.map((allowed) => `"${allowed}"`).join(" or ");
+    throw new InvalidArgumentError(`${name} must be ${allowedText}, not ${quote(value)}`);
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/sonar/phishing-reports";
-const WINDOW = ["minutes_ago", "extra"];
+const WINDOW_PARAMETERS = ["minutes_ago", "extra"];
 
 /** What to list (reference, section "Phishing reports"). Nothing is sent for what is left out. */
 export interface ListPhishingReportsQuery {
@@ -42,11 +42,11 @@ export class PhishingReports {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListPhishingReportsQuery = {}): Promise<Page<PhishingReport>> {
-    return await this.#page(query);
+    return await this.#fetchPage(query);
   }
 
-  async #page(query: ListPhishingReportsQuery, stopwatch?: Stopwatch): Promise<Page<PhishingReport>> {
-    checkKeys("query", query, [...WINDOW, "page"]);
+  async #fetchPage(query: ListPhishingReportsQuery, stopwatch?: Stopwatch): Promise<Page<PhishingReport>> {
+    checkKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
@@ -75,10 +75,10 @@ export class PhishingReports {
   async *iterate(
     query: Omit<ListPhishingReportsQuery, "page"> = {},
   ): AsyncGenerator<PhishingReport, void, undefined> {
-    checkKeys("query", query, WINDOW);
+    checkKeys("query", query, WINDOW_PARAMETERS);
     yield* iterate({
       name: "list of phishing reports",
-      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
+      fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
       identity: (report) => report.id,
     });
   }

@@ -83,7 +83,7 @@ export const UNKNOWN_AUTHORITY: readonly string[] = [
 /** Answers to a TLS greeting in something other than TLS. */
 export const NOT_TLS: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
 
-const BAD_CERTIFICATE = [
+const BAD_CERTIFICATE_CODES = [
   "CERT_NOT_YET_VALID",
   "CERT_HAS_EXPIRED",
   "ERR_TLS_CERT_ALTNAME_INVALID",
@@ -92,7 +92,7 @@ const BAD_CERTIFICATE = [
 ];
 
 /** Failures before a request leaves. */
-const NOT_CONNECTED = [
+const NOT_CONNECTED_CODES = [
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
@@ -101,7 +101,7 @@ const NOT_CONNECTED = [
   "UND_ERR_CONNECT_TIMEOUT",
 ];
 
-type Row = readonly [
+type ClassificationRow = readonly [
   response: string,
   /** Statuses, `4xx` for all others of the kind; body problems; codes of failures, `*` for all others. */
   signs: readonly (number | string)[],
@@ -111,7 +111,7 @@ type Row = readonly [
   outcomeOfWrite: "known" | "unknown",
 ];
 
-const TABLE: readonly Row[] = [
+const TABLE: readonly ClassificationRow[] = [
   ["a redirect (3xx)", ["3xx"], "ERR_REDIRECT", "fail", "content", "known"],
   ["400", [400], "ERR_BAD_REQUEST", "fail", "request", "known"],
   ["401, 403", [401, 403], "ERR_AUTH", "fail", "tenant", "known"],
@@ -131,8 +131,8 @@ const TABLE: readonly Row[] = [
   ["2xx, in another envelope", ["envelope"], "ERR_WRONG_ENVELOPE", "fail", "content", "unknown"],
   ["2xx, too large", ["too large"], "ERR_RESPONSE_TOO_LARGE", "fail", "content", "unknown"],
   ["no whole answer in time", ["timeout"], "ERR_TIMEOUT", "retry", "service", "unknown"],
-  ["no connection", NOT_CONNECTED, "ERR_NETWORK", "retry", "service", "known"],
-  ["a bad certificate, or no TLS", BAD_CERTIFICATE, "ERR_NETWORK", "fail", "service", "known"],
+  ["no connection", NOT_CONNECTED_CODES, "ERR_NETWORK", "retry", "service", "known"],
+  ["a bad certificate, or no TLS", BAD_CERTIFICATE_CODES, "ERR_NETWORK", "fail", "service", "known"],
   ["a proxy that refuses the tunnel (4xx)", ["proxy 4xx"], "ERR_NETWORK", "fail", "service", "known"],
   ["a proxy that fails, or no proxy", ["proxy 5xx", "proxy"], "ERR_NETWORK", "retry", "service", "known"],
   ["a reset, or any other connection failure", ["*"], "ERR_NETWORK", "retry", "service", "unknown"],
@@ -154,7 +154,7 @@ export const RESPONSE_CLASSES: readonly ResponseClass[] = TABLE.map(
 );
 
 const BY_SIGN = new Map(
-  TABLE.flatMap(([, signs], at) => signs.map((sign) => [sign, RESPONSE_CLASSES[at] as ResponseClass])),
+  TABLE.flatMap(([, signs], index) => signs.map((sign) => [sign, RESPONSE_CLASSES[index] as ResponseClass])),
 );
 
 const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
@@ -166,14 +166,14 @@ export function classify(observation: Observation): ResponseClass {
   }
   const { status, headers = {} } = observation;
   const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
-  const found = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
-  return SCOPES[found.scope].isRetryAfterRespected
-    ? { ...found, retryAfterMs: retryAfterMs({ headers }) }
-    : found;
+  const responseClass = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
+  return SCOPES[responseClass.scope].isRetryAfterRespected
+    ? { ...responseClass, retryAfterMs: retryAfterMs({ headers }) }
+    : responseClass;
 }
 
 /** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */
 export function scopeOfCode(code: string): FailureScope | undefined {
-  const [scope, ...others] = new Set(BY_CODE.get(code)?.map((one) => one.scope));
+  const [scope, ...others] = new Set(BY_CODE.get(code)?.map((responseClass) => responseClass.scope));
   return others.length === 0 ? scope : undefined;
 }

@@ -7,15 +7,15 @@ export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** An HTTP date in the forms of RFC 9110, section 5.6.7, with other names of UTC, and of RFC 3339. */
-const DATES = [
+const DATE_PATTERNS = [
   /[A-Z][a-z]+, [^,;]{10,30} (?:GMT|UTC|Z|[+-]\d{4})/g,
   /[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}/g,
   /\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)/g,
 ];
-const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
+const ASCTIME_PATTERN = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 
 /** Seconds, also with a sign, a fraction, an exponent, a unit or quotes. No wait is less than none: a sign counts for nothing. */
-const SECONDS = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
+const SECONDS_PATTERN = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
 
 /**
  * How long `Retry-After` (RFC 9110, section 10.2.3) asks to wait, in milliseconds from now; undefined when it can't be read. It is
@@ -23,58 +23,58 @@ const SECONDS = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?
  * compared with the service's own clock, where the answer tells it; one in the past asks for no wait.
  */
 export function retryAfterMs({ headers }: { readonly headers: Headers }): number | undefined {
-  const now = firstDate(headers["date"]) ?? Date.now();
-  const waits = valuesOf(headers["retry-after"]).flatMap((text) => waitsIn(text, now));
+  const now = parseFirstDateMs(headers["date"]) ?? Date.now();
+  const waits = getHeaderValues(headers["retry-after"]).flatMap((text) => parseWaits(text, now));
   return waits.length === 0 ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(...waits));
 }
 
 /**
  * A wait as a message tells it: `wait 10 s`; of a long one, until when.
  *
- * @param longMs from how many milliseconds on a wait is long.
+ * @param longWaitMs from how many milliseconds on a wait is long.
  */
-export function describeWait(waitMs: number | undefined, longMs: number): string {
+export function describeWait(waitMs: number | undefined, longWaitMs: number): string {
   if (!waitMs) return "wait";
   const wait = `wait ${Math.ceil(waitMs / 1_000)} s`;
-  if (waitMs <= longMs) return wait;
+  if (waitMs <= longWaitMs) return wait;
   const until = new Date(Date.now() + waitMs).toISOString().replace(/\.\d+Z$/, "Z");
-  const isBounded = waitMs >= MAX_RETRY_AFTER_MS ? "at least " : "";
-  return `${wait} (${isBounded}until ${until}), which is longer than a run waits`;
+  const boundText = waitMs >= MAX_RETRY_AFTER_MS ? "at least " : "";
+  return `${wait} (${boundText}until ${until}), which is longer than a run waits`;
 }
 
-function waitsIn(header: string, now: number): number[] {
+function parseWaits(header: string, now: number): number[] {
   const waits: number[] = [];
-  let rest = header;
-  for (const pattern of DATES) {
-    rest = rest.replace(pattern, (text) => {
-      const at = dateOf(text);
-      if (at !== undefined) waits.push(Math.max(0, at - now));
+  let remaining = header;
+  for (const pattern of DATE_PATTERNS) {
+    remaining = remaining.replace(pattern, (text) => {
+      const timeMs = parseDateMs(text);
+      if (timeMs !== undefined) waits.push(Math.max(0, timeMs - now));
       return "";
     });
   }
-  for (const part of rest.split(/[,;]/)) {
-    const [, seconds] = SECONDS.exec(part.trim()) ?? [];
+  for (const part of remaining.split(/[,;]/)) {
+    const [, seconds] = SECONDS_PATTERN.exec(part.trim()) ?? [];
     if (seconds !== undefined) waits.push(Number(seconds) * 1_000);
   }
   return waits;
 }
 
 /** Date.parse takes a date without a zone for local time. */
-function dateOf(text: string): number | undefined {
-  const at = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
-  return Number.isNaN(at) ? undefined : at;
+function parseDateMs(text: string): number | undefined {
+  const timeMs = Date.parse(ASCTIME_PATTERN.test(text) ? `${text} GMT` : text);
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
 /** The service's own clock, by the answer's `Date`, in milliseconds since 1970; undefined where it doesn't tell it. */
 export function serviceTimeMs(headers: Headers): number | undefined {
-  return firstDate(headers["date"]);
+  return parseFirstDateMs(headers["date"]);
 }
 
-function firstDate(header: string | string[] | undefined): number | undefined {
-  const [text = ""] = valuesOf(header);
-  return dateOf(DATES.flatMap((pattern) => text.match(pattern) ?? [])[0] ?? "");
+function parseFirstDateMs(header: string | string[] | undefined): number | undefined {
+  const [text = ""] = getHeaderValues(header);
+  return parseDateMs(DATE_PATTERNS.flatMap((pattern) => text.match(pattern) ?? [])[0] ?? "");
 }
 
-function valuesOf(header: string | string[] | undefined): string[] {
+function getHeaderValues(header: string | string[] | undefined): string[] {
   return header === undefined ? [] : Array.isArray(header) ? header : [header];
 }

@@ -114,11 +114,11 @@ export const phishingReportDetail = z.object({
 /** A phishing report by itself (reference, table "Phishing report (detail form)"). */
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
-const numberOfThreats = z.number().int().nonnegative().describe("How many threats there were.");
+const threatCount = z.number().int().nonnegative().describe("How many threats there were.");
 
 /** How many threats one day had (reference, table "Other result shapes"). */
 export const threatsOnDay = z
-  .object({ date: z.string(), count_threats: numberOfThreats })
+  .object({ date: z.string(), count_threats: threatCount })
   .meta({ title: "ThreatsOnDay" });
 /** How many threats one day had. */
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
@@ -128,7 +128,7 @@ export const targetedEntity = z
   .object({
     full_name: optionalText,
     job_title: optionalText,
-    count_threats: numberOfThreats,
+    count_threats: threatCount,
   })
   .meta({ title: "TargetedEntity" });
 /** A user or group and how many threats it was the target of. */
@@ -136,7 +136,7 @@ export type TargetedEntity = z.infer<typeof targetedEntity>;
 
 /** A type of threat and how many there were (reference, "Other result shapes"). */
 export const threatTypeCount = z
-  .object({ type: optionalText, count_threats: numberOfThreats })
+  .object({ type: optionalText, count_threats: threatCount })
   .meta({ title: "ThreatTypeCount" });
 /** A type of threat and how many there were. */
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;

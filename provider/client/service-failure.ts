@@ -21,18 +21,22 @@ const ERRORS: Readonly<Record<string, typeof errors.ServiceError>> = {
   ERR_WRONG_ENVELOPE: errors.WrongEnvelopeError,
 };
 
-type Details = Omit<errors.ServiceErrorOptions, keyof ResponseClass>;
+type ServiceErrorDetails = Omit<errors.ServiceErrorOptions, keyof ResponseClass>;
 
 /** The error of a classified response: its class, its code, and what others make of it. */
-export function failureFrom(found: ResponseClass, message: string, details: Details): errors.ServiceError {
-  const { code, isTransient, scope, outcomeUnknown, retryAfterMs } = found;
+export function failureFrom(
+  responseClass: ResponseClass,
+  message: string,
+  errorDetails: ServiceErrorDetails,
+): errors.ServiceError {
+  const { code, isTransient, scope, outcomeUnknown, retryAfterMs } = responseClass;
   const ErrorClass = ERRORS[code] ?? errors.ServiceError;
   return new ErrorClass(code, message, {
-    ...details,
+    ...errorDetails,
     isTransient,
     scope,
     retryAfterMs,
-    outcomeUnknown: outcomeUnknown && isWrite(details.request),
+    outcomeUnknown: outcomeUnknown && isWrite(errorDetails.request),
   });
 }
 

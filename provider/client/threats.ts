@@ -8,7 +8,7 @@ import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 
 const PATH = "/threats";
-const WINDOW = ["minutes_ago", "page_size", "extra"];
+const WINDOW_PARAMETERS = ["minutes_ago", "page_size", "extra"];
 
 /** What to list (reference, section "Threats"). Nothing is sent for what is left out. */
 export interface ListThreatsQuery {
@@ -37,11 +37,11 @@ export class Threats {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListThreatsQuery = {}): Promise<Page<Threat>> {
-    return await this.#page(query);
+    return await this.#fetchPage(query);
   }
 
-  async #page(query: ListThreatsQuery, stopwatch?: Stopwatch): Promise<Page<Threat>> {
-    checkKeys("query", query, [...WINDOW, "page"]);
+  async #fetchPage(query: ListThreatsQuery, stopwatch?: Stopwatch): Promise<Page<Threat>> {
+    checkKeys("query", query, [...WINDOW_PARAMETERS, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
@@ -69,11 +69,11 @@ export class Threats {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async *iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
-    checkKeys("query", query, WINDOW);
+    checkKeys("query", query, WINDOW_PARAMETERS);
     const list: PagedList<Threat> = {
       name: "list of threats",
-      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
-      identity: (one) => one.id,
+      fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page }, stopwatch),
+      identity: (item) => item.id,
     };
     yield* iterate(list);
   }

@@ -73,7 +73,7 @@ export interface Call<T> {
 
 const API_PREFIX = "/api/v1";
 /** Where all that is not about mail stands, below the prefix. */
-const SETTINGS = "/settings/";
+const SETTINGS_PREFIX = "/settings/";
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** What a timer can count; a longer one would fire at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -92,12 +92,12 @@ export class Transport {
   readonly #key: ApiKey;
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
-  readonly #givenDispatcher: Dispatcher | undefined;
+  readonly #customDispatcher: Dispatcher | undefined;
   readonly #pacer: Pacer;
   readonly #signal: AbortSignal | undefined;
-  readonly #isPermitted: boolean;
+  readonly #isRateLimited: boolean;
   #dispatcher: Promise<Dispatcher> | undefined;
-  #servedAtMs: number | undefined;
+  #serviceTimeMs: number | undefined;
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
@@ -112,7 +112,7 @@ export class Transport {
       "maxResponseBytes",
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
-    this.#givenDispatcher = options.dispatcher;
+    this.#customDispatcher = options.dispatcher;
     this.#pacer = new Pacer({
       time: options.time ?? realTime,
       retries: options.retries ?? true,
@@ -121,7 +121,7 @@ export class Transport {
       permits: options.permits,
     });
     this.#signal = options.signal;
-    this.#isPermitted = options.permits !== undefined;
+    this.#isRateLimited = options.permits !== undefined;
     if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
   }
 
@@ -133,14 +133,21 @@ export class Transport {
   async send<T>(call: Call<T>): Promise<T> {
     const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
     const kind = call.isBatch ? "batch" : isWrite(request) ? "write" : "read";
-    const area = call.path.startsWith(SETTINGS) ? "settings" : "mail";
-    const took = (ms: number): void => {
+    const area = call.path.startsWith(SETTINGS_PREFIX) ? "settings" : "mail";
+    const addDuration = (ms: number): void => {
       if (call.stopwatch !== undefined) call.stopwatch.spentMs += ms;
     };
-    const paced = { request, what: this.#what(request), kind, area, took, bound: currentBound() } as const;
+    const pacedCall = {
+      request,
+      what: this.#describeRequest(request),
+      kind,
+      area,
+      took: addDuration,
+      bound: currentBound(),
+    } as const;
     // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
-    if (this.#isPermitted && !this.#isClosed) await this.#loaded();
-    return await this.#pacer.send(paced, () => this.#sendOnce(call, request));
+    if (this.#isRateLimited && !this.#isClosed) await this.#getDispatcher();
+    return await this.#pacer.send(pacedCall, () => this.#sendOnce(call, request));
   }
 
   /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
@@ -148,15 +155,15 @@ export class Transport {
     return this.#pacer.takeRetry();
   }
 
-  async #sendOnce<T>(call: Call<T>, facts: RequestFacts): Promise<T> {
+  async #sendOnce<T>(call: Call<T>, requestInfo: RequestFacts): Promise<T> {
     if (this.#isClosed) {
-      const message = `${this.#what(facts)} was not sent: this client is closed.`;
-      throw failureFrom(classify({ failure: "closed" }), message, { request: facts });
+      const message = `${this.#describeRequest(requestInfo)} was not sent: this client is closed.`;
+      throw failureFrom(classify({ failure: "closed" }), message, { request: requestInfo });
     }
-    const answer = await this.#exchange(call, facts);
-    return readAnswer(answer, {
-      request: facts,
-      what: this.#what(facts),
+    const response = await this.#exchange(call, requestInfo);
+    return readAnswer(response, {
+      request: requestInfo,
+      what: this.#describeRequest(requestInfo),
       key: this.#key,
       envelope: call.envelope,
       answer: call.answer,
@@ -166,7 +173,7 @@ export class Transport {
 
   /** The service's clock at its first answer of success, in milliseconds since 1970; undefined where no answer told it. */
   get servedAtMs(): number | undefined {
-    return this.#servedAtMs;
+    return this.#serviceTimeMs;
   }
 
   /** Text from outside with the key, should it be echoed, taken out. */
@@ -178,17 +185,17 @@ export class Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await (await (this.#dispatcher ?? this.#givenDispatcher))?.close();
+    await (await (this.#dispatcher ?? this.#customDispatcher))?.close();
   }
 
-  async #exchange(call: Call<unknown>, facts: RequestFacts): Promise<Answer> {
-    const dispatcher = await this.#loaded();
+  async #exchange(call: Call<unknown>, requestInfo: RequestFacts): Promise<Answer> {
+    const dispatcher = await this.#getDispatcher();
     this.#signal?.throwIfAborted();
-    const received = await exchange(
+    const response = await exchange(
       dispatcher,
       {
         origin: this.#origin,
-        path: `${this.#prefix}${facts.path}${queryOf(call)}`,
+        path: `${this.#prefix}${requestInfo.path}${formatQuery(call)}`,
         method: call.method,
         headers: {
           ...this.#key.header,
@@ -199,56 +206,59 @@ export class Transport {
       },
       { timeoutMs: this.#timeoutMs, maxBytes: this.#maxResponseBytes, signal: this.#signal },
     ).catch((error: unknown) => {
-      throw this.#connectionFailure(facts, error);
+      throw this.#buildConnectionError(requestInfo, error);
     });
-    const { status, headers, text, brokenBy } = received;
-    if (isSuccess(status)) this.#servedAtMs ??= serviceTimeMs(headers);
+    const { status, headers, text, brokenBy } = response;
+    if (isSuccess(status)) this.#serviceTimeMs ??= serviceTimeMs(headers);
     if (brokenBy === undefined) return { status, headers, text };
     // The status of a refusal tells what happened; its words are a courtesy that may break off.
     if (!isSuccess(status)) return { status, headers, text: "" };
-    throw this.#brokenBody(facts, status, brokenBy);
+    throw this.#buildBodyError(requestInfo, status, brokenBy);
   }
 
   /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
-  async #loaded(): Promise<Dispatcher> {
-    this.#dispatcher ??= this.#load();
+  async #getDispatcher(): Promise<Dispatcher> {
+    this.#dispatcher ??= this.#createDispatcher();
     return await this.#dispatcher;
   }
 
-  async #load(): Promise<Dispatcher> {
-    return this.#givenDispatcher ?? (await loadDispatcher(this.baseUrl));
+  async #createDispatcher(): Promise<Dispatcher> {
+    return this.#customDispatcher ?? (await loadDispatcher(this.baseUrl));
   }
 
-  #brokenBody(facts: RequestFacts, status: number, brokenBy: Error): Error {
-    if (this.#signal?.aborted === true || brokenBy instanceof OutOfTime) {
-      return this.#connectionFailure(facts, brokenBy);
+  #buildBodyError(requestInfo: RequestFacts, status: number, failure: Error): Error {
+    if (this.#signal?.aborted === true || failure instanceof OutOfTime) {
+      return this.#buildConnectionError(requestInfo, failure);
     }
-    const isTooLarge = brokenBy instanceof TooManyBytes;
-    const how = isTooLarge
+    const isTooLarge = failure instanceof TooManyBytes;
+    const description = isTooLarge
       ? `more than ${this.#maxResponseBytes} bytes; reading stopped there`
       : `${status} with a body that broke off: the connection ended in its middle`;
-    const found = classify({ body: isTooLarge ? "too large" : "truncated" });
-    return failureFrom(found, `${this.#what(facts)} answered ${how}`, { request: facts, status });
+    const responseClass = classify({ body: isTooLarge ? "too large" : "truncated" });
+    return failureFrom(responseClass, `${this.#describeRequest(requestInfo)} answered ${description}`, {
+      request: requestInfo,
+      status,
+    });
   }
 
-  #connectionFailure(facts: RequestFacts, error: unknown): Error {
+  #buildConnectionError(requestInfo: RequestFacts, error: unknown): Error {
     if (this.#signal?.aborted === true) return this.#signal.reason as Error;
-    const what = this.#what(facts);
-    const found = classify(observeFailure(error));
+    const requestText = this.#describeRequest(requestInfo);
+    const responseClass = classify(observeFailure(error));
     if (error instanceof OutOfTime) {
-      const message = `${what} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
-      return failureFrom(found, message, { request: facts });
+      const message = `${requestText} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
+      return failureFrom(responseClass, message, { request: requestInfo });
     }
     const { how, advice, cause } = describeFailure(error, this.#key);
     return failureFrom(
-      this.#isClosed ? { ...found, isTransient: false } : found,
-      `${what} failed${how}. ${advice}`,
-      { request: facts, cause },
+      this.#isClosed ? { ...responseClass, isTransient: false } : responseClass,
+      `${requestText} failed${how}. ${advice}`,
+      { request: requestInfo, cause },
     );
   }
 
-  #what(facts: RequestFacts): string {
-    return `${facts.method} ${facts.path} at ${this.baseUrl}`;
+  #describeRequest(requestInfo: RequestFacts): string {
+    return `${requestInfo.method} ${requestInfo.path} at ${this.baseUrl}`;
   }
 
   [inspect.custom](): string {
@@ -256,7 +266,7 @@ export class Transport {
   }
 }
 
-function queryOf({ query = {} }: Call<unknown>): string {
+function formatQuery({ query = {} }: Call<unknown>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));

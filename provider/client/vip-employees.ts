@@ -27,7 +27,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/settings/vip_employees";
-const FILTERS = ["q", "sort"];
+const FILTER_PARAMETERS = ["q", "sort"];
 
 /** What to list (reference, section "VIP employees"). */
 export interface ListVipsQuery {
@@ -56,11 +56,11 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
-    return await this.#page(query);
+    return await this.#fetchPage(query);
   }
 
-  async #page(query: ListVipsQuery, stopwatch?: Stopwatch): Promise<Page<VipEmployeeRow>> {
-    checkKeys("query", query, [...FILTERS, "page", "page_size"]);
+  async #fetchPage(query: ListVipsQuery, stopwatch?: Stopwatch): Promise<Page<VipEmployeeRow>> {
+    checkKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
     checkOptionalText("q", query.q);
     if (query.sort !== undefined) checkOneOf("sort", ["asc", "desc"], query.sort);
     return await this.#transport.send({
@@ -85,7 +85,7 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async readAll(options?: ReadAllOptions<VipEmployeeRow>): Promise<VipEmployeeRow[]> {
-    return await readWholeList(this.#paged({}), options);
+    return await readWholeList(this.#buildPagedList({}), options);
   }
 
   /**
@@ -99,15 +99,15 @@ export class VipEmployees {
   async *iterate(
     query: Omit<ListVipsQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<VipEmployeeRow, void, undefined> {
-    checkKeys("query", query, FILTERS);
-    yield* iterate(this.#paged(query));
+    checkKeys("query", query, FILTER_PARAMETERS);
+    yield* iterate(this.#buildPagedList(query));
   }
 
-  #paged(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
+  #buildPagedList(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
     return {
       name: "VIP list",
       fetchPage: (page, stopwatch) =>
-        this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
+        this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
       identity: nameOfVipRow,
     };
   }
@@ -121,7 +121,7 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
-    checkEmails(emails);
+    assertEmails(emails);
     checkOptionalText("comment", comment);
     const body = comment === undefined ? { emails } : { emails, comment };
     let result: AddVipResult;
@@ -132,10 +132,10 @@ export class VipEmployees {
         body,
         isBatch: true,
         envelope: "object",
-        answer: addAnswer,
+        answer: addResponseSchema,
       });
     } catch (error) {
-      throw notInOrganization(error) ?? error;
+      throw parseNotInOrganizationError(error) ?? error;
     }
     if (result.not_in_org.length > 0) {
       const addresses = result.not_in_org.map((address) => this.#transport.withoutKey(address));
@@ -173,7 +173,7 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async remove(emails: readonly string[]): Promise<RemoveVipResult> {
-    checkEmails(emails, MAX_VIP_REMOVALS);
+    assertEmails(emails, MAX_VIP_REMOVALS);
     return await this.#transport.send({
       method: "POST",
       path: `${PATH}/remove`,
@@ -191,22 +191,22 @@ export class VipEmployees {
  */
 export function nameOfVipRow({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
   if (email === undefined) return undefined;
-  const more = [source, added_by, date_added].filter((text) => text !== undefined);
-  return more.length === 0 ? email : `${email} (${more.join(", ")})`;
+  const details = [source, added_by, date_added].filter((text) => text !== undefined);
+  return details.length === 0 ? email : `${email} (${details.join(", ")})`;
 }
 
 /** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */
-const outsiders = z
+const outsidersSchema = z
   .object({ not_in_org: arrayOf(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
-const refusal = resultsOf(outsiders).or(outsiders);
-const addAnswer = refusal.or(resultsOf(addVipResult));
+const refusalSchema = resultsOf(outsidersSchema).or(outsidersSchema);
+const addResponseSchema = refusalSchema.or(resultsOf(addVipResult));
 
-function notInOrganization(error: unknown): NotInOrganizationError | undefined {
+function parseNotInOrganizationError(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
-  const read = refusal.safeParse(error.body);
-  if (!read.success) return undefined;
-  return outsideOrganization(read.data.not_in_org, {
+  const parsed = refusalSchema.safeParse(error.body);
+  if (!parsed.success) return undefined;
+  return outsideOrganization(parsed.data.not_in_org, {
     request: error.request,
     serviceMessage: error.serviceMessage,
     cause: error,
@@ -219,25 +219,25 @@ export function outsideOrganization(
   addresses: readonly string[],
   options: ConstructorParameters<typeof NotInOrganizationError>[2],
 ): NotInOrganizationError {
-  const shown = addresses
+  const addressText = addresses
     .slice(0, 10)
     .map((address) => excerpt(address))
     .join(", ");
-  const more = addresses.length > 10 ? ` and ${addresses.length - 10} more` : "";
-  const verb = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
+  const moreText = addresses.length > 10 ? ` and ${addresses.length - 10} more` : "";
+  const predicate = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
   return new NotInOrganizationError(
     addresses,
-    `${shown}${more} ${verb} of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    `${addressText}${moreText} ${predicate} of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
     options,
   );
 }
 
-function checkEmails(emails: readonly string[], most = Number.MAX_SAFE_INTEGER): void {
+function assertEmails(emails: readonly string[], max = Number.MAX_SAFE_INTEGER): void {
   if (!Array.isArray(emails)) throw new InvalidArgumentError("emails must be a list of addresses");
   if (emails.length === 0) throw new InvalidArgumentError("emails is empty; give at least one address");
-  if (emails.length > most) {
+  if (emails.length > max) {
     throw new InvalidArgumentError(
-      `emails holds ${emails.length} addresses; one request takes at most ${most}`,
+      `emails holds ${emails.length} addresses; one request takes at most ${max}`,
     );
   }
   // Not by forEach, which passes over holes.

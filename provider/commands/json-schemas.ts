@@ -12,7 +12,7 @@ import { tenantsJsonSchema } from "../rollout/targets/targets-schema";
 import { reviewSchema } from "./review/review-schema";
 
 /** What commands write as JSON, by name. */
-const OUTPUTS = {
+const OUTPUT_SCHEMAS = {
   plan: planSchema,
   why: whySchema,
   find: findSchema,
@@ -31,7 +31,7 @@ const OUTPUTS = {
  * `pulumi-email-security/schemas/settings.json` is `settings.schema.json`.
  */
 export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-  const outputs = Object.entries(OUTPUTS).map(([name, schema]) => [
+  const outputSchemas = Object.entries(OUTPUT_SCHEMAS).map(([name, schema]) => [
     `${name}.schema.json`,
     {
       $id: `urn:pulumi-email-security:${name}:${schema.unwrap().shape.format.value}`,
@@ -41,6 +41,6 @@ export function publishedSchemas(): Readonly<Record<string, Readonly<Record<stri
   return {
     "settings.schema.json": settingsJsonSchema(),
     "tenants.schema.json": tenantsJsonSchema(),
-    ...Object.fromEntries(outputs),
+    ...Object.fromEntries(outputSchemas),
   };
 }

@@ -34,20 +34,20 @@ export const EXAMPLES = [
 
 /** The `email-security` command: its verbs, by what people do with them. */
 export function program(): Command {
-  const all = bare()
+  const root = buildCommands()
     .addCommand(completionCommand())
-    .addCommand(completeCommand(bare), { hidden: true })
+    .addCommand(completeCommand(buildCommands), { hidden: true })
     .addHelpText("after", () => `\n${["Examples:", ...exampleLines(EXAMPLES)].join("\n")}`);
-  forEachVerb(all, (verb) =>
-    verb
+  forEachVerb(root, (command) =>
+    command
       .helpOption("-h, --help", "Show this help")
-      .configureOutput({ outputError: (text, write) => write(harmless(inOurStyle(text, verb))) }),
+      .configureOutput({ outputError: (text, write) => write(harmless(formatUsageError(text, command))) }),
   );
-  return all;
+  return root;
 }
 
 /** Without what completes it. */
-function bare(): Command {
+function buildCommands(): Command {
   return (
     new Command("email-security")
       .description("Manage the VIP employees and the allow/deny list of email-security tenants in code")
@@ -85,36 +85,37 @@ function bare(): Command {
 }
 
 /** Calls back for a command and all its verbs, however deep. */
-export function forEachVerb(command: Command, work: (verb: Command) => void): void {
-  work(command);
-  for (const verb of command.commands) forEachVerb(verb, work);
+export function forEachVerb(command: Command, callback: (subcommand: Command) => void): void {
+  callback(command);
+  for (const subcommand of command.commands) forEachVerb(subcommand, callback);
 }
 
 /** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
-function inOurStyle(text: string, verb: Command): string {
-  const [, wrong, chosen, choices] =
+function formatUsageError(text: string, command: Command): string {
+  const [, problem, choice, choices] =
     /^(error: .*'([^']*)' is invalid.* Allowed choices are (.+))\.\n$/.exec(text) ?? [];
-  if (wrong !== undefined) {
-    const near = nearestName(chosen ?? "", choices?.split(", ") ?? []);
-    return near === undefined ? text : `${wrong}; did you mean ${near}?\n`;
+  if (problem !== undefined) {
+    const closest = nearestName(choice ?? "", choices?.split(", ") ?? []);
+    return closest === undefined ? text : `${problem}; did you mean ${closest}?\n`;
   }
-  const [, excess = ""] = /^error: too many arguments for .*: ([^,\s]+), /.exec(text) ?? [];
-  const successor = successorOf(excess, verb);
-  if (successor !== undefined) return `error: unknown command '${excess}'; did you mean ${successor}?\n`;
-  const [, mistake, written = "", said] =
+  const [, excessArgument = ""] = /^error: too many arguments for .*: ([^,\s]+), /.exec(text) ?? [];
+  const replacement = findSuccessor(excessArgument, command);
+  if (replacement !== undefined)
+    return `error: unknown command '${excessArgument}'; did you mean ${replacement}?\n`;
+  const [, problemText, input = "", suggested] =
     /^(error: unknown \w+ '([^']*)'[^;\n]*)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
-  if (mistake === undefined) return text;
+  if (problemText === undefined) return text;
   const names = [
-    ...verb.commands.map((one) => one.name()),
-    ...verb.options.flatMap(({ long }) => long ?? []),
+    ...command.commands.map((subcommand) => subcommand.name()),
+    ...command.options.flatMap(({ long }) => long ?? []),
   ];
-  const meant = successorOf(written, verb) ?? said ?? nearestName(written, names);
-  const where = `\`${pathOf(verb)} --help\` lists all`;
-  return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;
+  const suggestion = findSuccessor(input, command) ?? suggested ?? nearestName(input, names);
+  const helpHint = `\`${pathOf(command)} --help\` lists all`;
+  return `${problemText}; ${suggestion === undefined ? helpHint : `did you mean ${suggestion}?`}\n`;
 }
 
 /** Words that a command line had before they were renamed, and what took their place. */
-const SUCCESSORS = new Map([
+const RENAMED_ARGUMENTS = new Map([
   ["continue", "rollout resume"],
   ["--resume", "rollout resume"],
   ["--end", "rollout unskip"],
@@ -133,17 +134,17 @@ const SUCCESSORS = new Map([
 ]);
 
 /** What took the place of a word, where the command has it. */
-function successorOf(written: string, verb: Command): string | undefined {
-  const successor = SUCCESSORS.get(written);
-  const [option] = successor?.match(/^--[\w-]+/) ?? [];
-  const isHere =
+function findSuccessor(input: string, command: Command): string | undefined {
+  const replacement = RENAMED_ARGUMENTS.get(input);
+  const [option] = replacement?.match(/^--[\w-]+/) ?? [];
+  const isApplicable =
     option === undefined
-      ? `${pathOf(verb)} `.includes(" rollout ")
-      : verb.options.some(({ long }) => long === option);
-  return isHere ? successor : undefined;
+      ? `${pathOf(command)} `.includes(" rollout ")
+      : command.options.some(({ long }) => long === option);
+  return isApplicable ? replacement : undefined;
 }
 
 /** What somebody types for a verb: `email-security rollout status`. */
-export function pathOf(verb: Command): string {
-  return verb.parent === null ? verb.name() : `${pathOf(verb.parent)} ${verb.name()}`;
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -12,7 +12,9 @@ export function cacheFolder(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
 ): string {
-  return env["EMAIL_SECURITY_CACHE_DIR"] || join(userCacheFolder(env, platform), "pulumi-email-security");
+  return (
+    env["EMAIL_SECURITY_CACHE_DIR"] || join(getUserCacheDirectory(env, platform), "pulumi-email-security")
+  );
 }
 
 /** Where Node.js keeps what it compiled, so that a next process starts faster: `NODE_COMPILE_CACHE`, else a folder of ours. */
@@ -20,7 +22,7 @@ export function compiledFolder(env: NodeJS.ProcessEnv): string {
   return env["NODE_COMPILE_CACHE"] || join(cacheFolder(env), "compiled");
 }
 
-function userCacheFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+function getUserCacheDirectory(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   const home = env["HOME"] || env["USERPROFILE"] || homedir();
   if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");
   if (platform === "darwin") return join(home, "Library", "Caches");

@@ -10,10 +10,10 @@ export class EngineUnavailableError extends Error {
   readonly code = "ERR_ENGINE_UNAVAILABLE";
 
   /** @param reasons why each CLI that was found can't be used. */
-  constructor(places: readonly string[], reasons: readonly string[]) {
-    const found = reasons.length === 0 ? [] : [` Found, but not usable: ${reasons.join("; ")}.`];
+  constructor(searchedPaths: readonly string[], reasons: readonly string[]) {
+    const foundText = reasons.length === 0 ? [] : [` Found, but not usable: ${reasons.join("; ")}.`];
     super(
-      `No Pulumi CLI ${formatVersion(MINIMUM_VERSION)} or later was found on ${places.join(", in ")}.${found.join("")} ${INSTALL_PULUMI}`,
+      `No Pulumi CLI ${formatVersion(MINIMUM_VERSION)} or later was found on ${searchedPaths.join(", in ")}.${foundText.join("")} ${INSTALL_PULUMI}`,
     );
   }
 }

@@ -45,24 +45,24 @@ export interface EngineOptions {
  * @throws EngineUnavailableError (`ERR_ENGINE_UNAVAILABLE`) when there is none; its message says how to install one
  */
 export async function requireEngine(options: EngineOptions = {}): Promise<Engine> {
-  const context = contextOf(options);
-  const found = await searchEngine(context);
-  if ("command" in found) return engineOf(found);
-  const places = ["PATH", join(pulumiHome(context.env), "bin"), context.engineFolder];
-  throw new EngineUnavailableError(places, found.reasons);
+  const context = buildSearchContext(options);
+  const result = await searchEngine(context);
+  if ("command" in result) return buildEngine(result);
+  const searchedPaths = ["PATH", join(pulumiHome(context.env), "bin"), context.engineFolder];
+  throw new EngineUnavailableError(searchedPaths, result.reasons);
 }
 
 /** The engine that {@link requireEngine} finds; undefined when there is none. */
 export async function findEngine(options: EngineOptions = {}): Promise<Engine | undefined> {
-  const found = await searchEngine(contextOf(options));
-  return "command" in found ? engineOf(found) : undefined;
+  const result = await searchEngine(buildSearchContext(options));
+  return "command" in result ? buildEngine(result) : undefined;
 }
 
-function contextOf({ env = process.env, cacheDir, log = () => {} }: EngineOptions): SearchContext {
+function buildSearchContext({ env = process.env, cacheDir, log = () => {} }: EngineOptions): SearchContext {
   return { env, engineFolder: join(resolve(cacheDir ?? cacheFolder(env)), "engine"), log };
 }
 
-function engineOf({ command, version, source }: InstalledEngine): Engine {
+function buildEngine({ command, version, source }: InstalledEngine): Engine {
   const folder = dirname(command);
   return {
     command,
@@ -74,7 +74,7 @@ function engineOf({ command, version, source }: InstalledEngine): Engine {
       const path = [folder, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
       return {
         ...base,
-        ...withoutProxyForLoopback(base),
+        ...buildNoProxyVariables(base),
         [key]: path,
         NODE_COMPILE_CACHE: compiledFolder(base),
         PULUMI_SKIP_UPDATE_CHECK: "true",
@@ -84,7 +84,7 @@ function engineOf({ command, version, source }: InstalledEngine): Engine {
 }
 
 /** The CLI, its hosts and its providers talk to each other on loopback; a proxy of the environment must not get that. */
-function withoutProxyForLoopback(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function buildNoProxyVariables(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = new Set(
     (base["no_proxy"] ?? base["NO_PROXY"] ?? "").split(",").filter((name) => name.trim() !== ""),
   );

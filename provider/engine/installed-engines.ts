@@ -42,13 +42,13 @@ export interface SearchContext {
 }
 
 const VERSION_TIMEOUT_MS = 15_000;
-const SILENT_MS = 2_000;
+const LOG_DELAY_MS = 2_000;
 
 /** Below this a `pulumi` is a shim or a script, whose version may change while its file doesn't. */
-const SMALLEST_PROGRAM_BYTES = 1_000_000;
+const MIN_PROGRAM_BYTES = 1_000_000;
 
 /** What a program in Node.js needs beside the CLI; Pulumi's own downloads hold both. */
-const COMPANIONS = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
+const COMPANION_PROGRAMS = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
 
 /** The file that only a finished installation in our cache holds. */
 export const MANIFEST = "engine.json";
@@ -64,11 +64,11 @@ export async function searchEngine(context: SearchContext): Promise<SearchResult
     })),
   ];
   for (const { source, command } of candidates) {
-    const version = await inspect(command, context);
+    const version = await checkEngine(command, context);
     if (typeof version !== "string") return { source, command, version: formatVersion(version) };
     reasons.push(version);
   }
-  return newestInCache(context.engineFolder) ?? { reasons };
+  return findNewestCached(context.engineFolder) ?? { reasons };
 }
 
 /** Pulumi's own directory: `PULUMI_HOME`, else `.pulumi` in the user's home directory. */
@@ -87,29 +87,29 @@ export function programName(name: string): string {
 }
 
 /** The newest finished installation in our cache; undefined without one. */
-function newestInCache(engineFolder: string): InstalledEngine | undefined {
-  return directoriesIn(engineFolder)
+function findNewestCached(engineDirectory: string): InstalledEngine | undefined {
+  return listDirectories(engineDirectory)
     .flatMap((name) => {
       const version = parseVersion(name);
       return version !== undefined && name === installationName(formatVersion(version)) ? [version] : [];
     })
     .filter((version) => isAtLeast(version, MINIMUM_VERSION))
     .sort((one, other) => (isAtLeast(one, other) ? -1 : 1))
-    .map((version) => installedInCache(engineFolder, formatVersion(version)))
+    .map((version) => installedInCache(engineDirectory, formatVersion(version)))
     .find((engine) => engine !== undefined);
 }
 
 /** The finished installation of a version in our cache; undefined without one. */
-export function installedInCache(engineFolder: string, version: string): InstalledEngine | undefined {
-  const folder = join(engineFolder, installationName(version));
-  const command = join(folder, "bin", programName("pulumi"));
-  const isFinished = isProgram(command) && readJson(join(folder, MANIFEST)) !== undefined;
+export function installedInCache(engineDirectory: string, version: string): InstalledEngine | undefined {
+  const directory = join(engineDirectory, installationName(version));
+  const command = join(directory, "bin", programName("pulumi"));
+  const isFinished = isProgram(command) && readJson(join(directory, MANIFEST)) !== undefined;
   return isFinished ? { source: "cache", command, version } : undefined;
 }
 
-function directoriesIn(folder: string): readonly string[] {
+function listDirectories(directory: string): readonly string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(directory);
   } catch {
     return [];
   }
@@ -121,8 +121,8 @@ function directoriesIn(folder: string): readonly string[] {
  * @param name without an extension; on Windows `.exe` and `.cmd` are tried
  */
 export function findOnPath(name: string, env: NodeJS.ProcessEnv): string[] {
-  const folders = (env[pathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
-  return programsIn([...new Set(folders)], name);
+  const directories = (env[pathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
+  return programsIn([...new Set(directories)], name);
 }
 
 /** What `PATH` is called in an environment: on Windows mostly `Path`. */
@@ -131,38 +131,41 @@ export function pathKey(env: NodeJS.ProcessEnv): string {
 }
 
 /** The programs of a name in these folders, in order, with the extensions that Windows wants. */
-export function programsIn(folders: readonly string[], name: string): string[] {
+export function programsIn(directories: readonly string[], name: string): string[] {
   const extensions = process.platform === "win32" ? [".exe", ".cmd"] : [""];
-  return folders
-    .flatMap((folder) => extensions.map((extension) => join(folder, name + extension)))
+  return directories
+    .flatMap((directory) => extensions.map((extension) => join(directory, name + extension)))
     .filter(isProgram);
 }
 
 /** The version of a CLI, or why it can't be used. */
-async function inspect(command: string, context: SearchContext): Promise<Version | string> {
-  const text = await versionOf(command, context);
+async function checkEngine(command: string, context: SearchContext): Promise<Version | string> {
+  const text = await readEngineVersion(command, context);
   const version = parseVersion(text);
   if (!version) return `${command}: \`pulumi version\` gave ${text}`;
   if (!isAtLeast(version, MINIMUM_VERSION)) {
     return `${command} is ${formatVersion(version)}, older than ${formatVersion(MINIMUM_VERSION)}`;
   }
-  const beside = [dirname(command), dirname(realpathSync(command))];
-  const missing = COMPANIONS.filter(
-    (name) => programsIn(beside, name).length === 0 && findOnPath(name, context.env).length === 0,
+  const programDirectories = [dirname(command), dirname(realpathSync(command))];
+  const missing = COMPANION_PROGRAMS.filter(
+    (name) => programsIn(programDirectories, name).length === 0 && findOnPath(name, context.env).length === 0,
   );
   if (missing.length > 0) return `${command} has no ${missing.join(" and no ")} beside it or on PATH`;
   return version;
 }
 
 /** What `pulumi version` prints, remembered for as long as the program stays the same file. */
-async function versionOf(command: string, { env, engineFolder, log }: SearchContext): Promise<string> {
+async function readEngineVersion(
+  command: string,
+  { env, engineFolder, log }: SearchContext,
+): Promise<string> {
   const { mtimeMs, size } = statSync(command);
   const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
-  const memo = join(engineFolder, "path.json");
-  const remembered = readJson(memo) as Memo | undefined;
-  if (remembered?.identity === identity) return remembered.version;
+  const cacheFile = join(engineFolder, "path.json");
+  const cached = readJson(cacheFile) as CachedVersion | undefined;
+  if (cached?.identity === identity) return cached.version;
 
-  const timer = setTimeout(() => log(`Waiting for the version of ${command} ...`), SILENT_MS);
+  const timer = setTimeout(() => log(`Waiting for the version of ${command} ...`), LOG_DELAY_MS);
   const result = await runCommand(command, ["version"], {
     env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
     timeoutMs: VERSION_TIMEOUT_MS,
@@ -170,11 +173,12 @@ async function versionOf(command: string, { env, engineFolder, log }: SearchCont
   clearTimeout(timer);
   if (result.exitCode !== 0) return describeFailure(result);
   const version = result.stdout.trim();
-  if (size >= SMALLEST_PROGRAM_BYTES && parseVersion(version)) writeMemo(memo, { identity, version });
+  if (size >= MIN_PROGRAM_BYTES && parseVersion(version))
+    writeCachedVersion(cacheFile, { identity, version });
   return version;
 }
 
-interface Memo {
+interface CachedVersion {
   readonly identity: string;
   readonly version: string;
 }
@@ -187,10 +191,10 @@ function readJson(path: string): unknown {
   }
 }
 
-function writeMemo(path: string, memo: Memo): void {
+function writeCachedVersion(path: string, cachedVersion: CachedVersion): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify(memo));
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(cachedVersion));
     renameSync(`${path}.${process.pid}`, path);
   } catch {
     // Only speed is lost, as in a home that can't be written.

@@ -67,7 +67,7 @@ function runToEnd(command: string, args: readonly string[], options: RunOptions)
       result.stderr += text;
       const lines = (line + text).split("\n");
       line = lines.pop() ?? "";
-      for (const complete of lines) onErrorLine?.(complete.trimEnd());
+      for (const completeLine of lines) onErrorLine?.(completeLine.trimEnd());
     });
     child.once("error", (error) => {
       release();

@@ -4,15 +4,15 @@ import type { LintedTenant } from "./lint-files";
 
 /** Returns a single error if a policy requires proof of approval (`requireApproval`) and the approvals are unknown. */
 export function uncheckedApprovals(tenants: readonly LintedTenant[]): readonly Finding[] {
-  const demanding = tenants.filter(({ policy }) => (policy.requireApproval ?? []).length > 0);
-  const file = demanding[0]?.files[0];
+  const demandingTenants = tenants.filter(({ policy }) => (policy.requireApproval ?? []).length > 0);
+  const file = demandingTenants[0]?.files[0];
   if (file === undefined) return [];
-  const others = demanding.length === 1 ? "" : `, as for ${demanding.length - 1} more`;
+  const othersText = demandingTenants.length === 1 ? "" : `, as for ${demandingTenants.length - 1} more`;
   return [
     {
       code: "approval-unchecked",
       level: "error",
-      message: `the policy for ${quote(file, 300)}${others} demands that who approved a change is proven (requireApproval), and it is not told here. In a pipeline: \`lint --approvals FILE --base REVISION --author LOGIN\`; on your own machine: \`lint --no-approvals\`, which leaves it to the pipeline`,
+      message: `the policy for ${quote(file, 300)}${othersText} demands that who approved a change is proven (requireApproval), and it is not told here. In a pipeline: \`lint --approvals FILE --base REVISION --author LOGIN\`; on your own machine: \`lint --no-approvals\`, which leaves it to the pipeline`,
       place: { file, line: 1, column: 1 },
     },
   ];

@@ -31,13 +31,13 @@ export interface ChangedFile {
  * @throws {SettingsFileError} if the resulting files would be invalid.
  */
 export function changeFiles(
-  { file: top, today }: Settings,
+  { file: topFile, today }: Settings,
   edits: readonly FileEdit[],
   readFile: (path: string) => string,
 ): ChangedFile[] {
-  const read = readingOnce();
-  const changed = editFiles(edits, readFile, read);
-  readSettings(top, { today, readFile: readingAfter(changed, readFile), readYaml: read });
+  const readYaml = readingOnce();
+  const changed = editFiles(edits, readFile, readYaml);
+  readSettings(topFile, { today, readFile: readingAfter(changed, readFile), readYaml: readYaml });
   return changed;
 }
 
@@ -45,21 +45,21 @@ export function changeFiles(
  * Applies the edits file by file and returns the changed files; writes nothing. Doesn't check whether the files are valid together.
  *
  * @param readFile see {@link changeFiles}.
- * @param read parses the texts.
+ * @param readYaml parses the texts.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents editing.
  */
 export function editFiles(
   edits: readonly FileEdit[],
   readFile: (path: string) => string,
-  read: ReadYaml,
+  readYaml: ReadYaml,
 ): ChangedFile[] {
   return [...Map.groupBy(edits, ({ file }) => file)]
-    .map(([file, some]): ChangedFile => {
+    .map(([file, fileEdits]): ChangedFile => {
       const before = readFile(file);
       const after = editSettings(
         before,
-        some.map(({ edit }) => edit),
-        (text) => read(text, file),
+        fileEdits.map(({ edit }) => edit),
+        (text) => readYaml(text, file),
       );
       return { file, before, after };
     })

@@ -8,16 +8,18 @@ export function dayInCell(text: string): string {
   const [, year, month, day] =
     /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
   if (year !== undefined) return [year, month?.padStart(2, "0"), day?.padStart(2, "0")].join("-");
-  const [, dayFirst, second, last] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
-  return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
+  const [, dayFirst, monthSecond, yearLast] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
+  return yearLast === undefined
+    ? text
+    : [yearLast, monthSecond?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
 }
 
 /** Parses common names of entry types. */
 export function typeInCell(text: string): string {
-  const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
-  if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
-  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(word)) return "email_address";
-  return /^domain(?:name)?$/.test(word) ? "domain" : text;
+  const normalized = text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  if (/^ip(?:v[46])?(?:address)?$/.test(normalized)) return "ip";
+  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(normalized)) return "email_address";
+  return /^domain(?:name)?$/.test(normalized) ? "domain" : text;
 }
 
 /** Parses a verdict scope; undefined for the default scope. */

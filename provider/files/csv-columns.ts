@@ -21,16 +21,16 @@ const DELIMITERS = [",", ";", "\t", "|"];
 
 /** Detects the delimiter: the one that yields the most known column names. */
 export function delimiterOf(text: string): string {
-  const beginning = text.trimStart().slice(0, 10_000);
-  const names = DELIMITERS.map((delimiter) => {
-    const [header = []] = Papa.parse<string[]>(beginning, { delimiter, preview: 1 }).data;
-    return header.filter((cell) => fieldOf(cell) !== undefined).length;
+  const sample = text.trimStart().slice(0, 10_000);
+  const knownCounts = DELIMITERS.map((delimiter) => {
+    const [header = []] = Papa.parse<string[]>(sample, { delimiter, preview: 1 }).data;
+    return header.filter((cell) => getColumnField(cell) !== undefined).length;
   });
-  return DELIMITERS[names.indexOf(Math.max(...names))] ?? ",";
+  return DELIMITERS[knownCounts.indexOf(Math.max(...knownCounts))] ?? ",";
 }
 
 /** Known column titles by field, without case, spaces and punctuation. */
-const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+const COLUMN_ALIASES: Readonly<Record<string, readonly string[]>> = {
   value: [
     "value",
     "domain",
@@ -56,12 +56,14 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   vip: ["vip", "isvip"],
 };
 
-const FIELD_OF = new Map(
-  Object.entries(COLUMNS).flatMap(([field, names]) => names.map((name) => [name, field] as const)),
+const FIELD_BY_ALIAS = new Map(
+  Object.entries(COLUMN_ALIASES).flatMap(([field, knownCounts]) =>
+    knownCounts.map((name) => [name, field] as const),
+  ),
 );
 
-function fieldOf(title: string): string | undefined {
-  return FIELD_OF.get(title.toLowerCase().replace(/[^a-z0-9]/g, ""));
+function getColumnField(title: string): string | undefined {
+  return FIELD_BY_ALIAS.get(title.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }
 
 export interface Column {
@@ -74,33 +76,35 @@ export function columnsOf(
   header: readonly string[],
   row: number,
 ): { columns: readonly Column[]; ignored: readonly string[]; isHeader: boolean } {
-  const titled = header.map((cell, index) => {
+  const titledCells = header.map((cell, index) => {
     const title = cell.trim();
-    return { title, index, field: fieldOf(title) };
+    return { title, index, field: getColumnField(title) };
   });
-  const columns = titled.filter((column): column is Column => column.field !== undefined);
-  const ignored = titled.flatMap(({ title, field }) => (field === undefined && title !== "" ? [title] : []));
-  const [only, ...others] = header.filter((cell) => cell.trim() !== "");
-  if (columns.length === 0 && others.length === 0 && parseEntryValue((only ?? "").trim()).ok) {
+  const columns = titledCells.filter((column): column is Column => column.field !== undefined);
+  const ignored = titledCells.flatMap(({ title, field }) =>
+    field === undefined && title !== "" ? [title] : [],
+  );
+  const [onlyCell, ...others] = header.filter((cell) => cell.trim() !== "");
+  if (columns.length === 0 && others.length === 0 && parseEntryValue((onlyCell ?? "").trim()).ok) {
     // A bare list of values without a header.
     const index = header.findIndex((cell) => cell.trim() !== "");
     return { columns: [{ field: "value", title: "", index }], ignored: [], isHeader: false };
   }
   const mistakes: CsvMistake[] = [];
   if (!columns.some(({ field }) => field === "value")) {
-    const found = header
+    const headerText = header
       .map((cell) => quote(cell.trim()))
       .slice(0, 20)
       .join(", ");
-    const message = `has no column for the value: write value, domain or email above it. The first row is ${found}`;
+    const message = `has no column for the value: write value, domain or email above it. The first row is ${headerText}`;
     mistakes.push({ row, message });
   }
   const byField = Map.groupBy(columns, ({ field }) => field);
-  for (const [field, same] of byField) {
+  for (const [field, duplicates] of byField) {
     // A table may have one column for domains and one for mailboxes.
-    if (same.length < 2 || field === "value") continue;
-    const both = same.map(({ title }) => quote(title)).join(" and ");
-    mistakes.push({ row, message: `has ${same.length} columns for ${field}: ${both}; keep one` });
+    if (duplicates.length < 2 || field === "value") continue;
+    const titles = duplicates.map(({ title }) => quote(title)).join(" and ");
+    mistakes.push({ row, message: `has ${duplicates.length} columns for ${field}: ${titles}; keep one` });
   }
   if (mistakes.length > 0) throw new CsvError(mistakes);
   return { columns, ignored, isHeader: true };

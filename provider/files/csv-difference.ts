@@ -29,29 +29,40 @@ export function differencesOf(
   declared: DeclaredEntry | DeclaredVip,
   columns: CsvTable["columns"],
 ): CsvDifference[] {
-  const isDeclared: Readonly<Record<string, unknown>> = {
-    ...textCells(declared),
+  const declaredCells: Readonly<Record<string, unknown>> = {
+    ...getTextCells(declared),
     ...reviewCells(declared),
-    ...(declared.kind === "vip" ? {} : { scope: scopeText(declared) }),
+    ...(declared.kind === "vip" ? {} : { scope: formatScopeCell(declared) }),
   };
   const cells: Readonly<Record<string, unknown>> = { ...element, ...reviewCells(said) };
-  return Object.entries(isDeclared).flatMap(([field, text]): CsvDifference[] => {
+  return Object.entries(declaredCells).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];
-    const [has = "", given = ""] = [text, cells[field]].map((one) => canonicalComment(String(one ?? "")));
-    if (has === given) return [];
-    return [{ row, column, written: declared.written, place: declared.place, declared: has, given }];
+    const [declaredText = "", cellText = ""] = [text, cells[field]].map((text) =>
+      canonicalComment(String(text ?? "")),
+    );
+    if (declaredText === cellText) return [];
+    return [
+      {
+        row,
+        column,
+        written: declared.written,
+        place: declared.place,
+        declared: declaredText,
+        given: cellText,
+      },
+    ];
   });
 }
 
 /** Returns the cells of all text fields, including missing ones. */
-function textCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, unknown>> {
+function getTextCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, unknown>> {
   const texts = textsOf(declared);
   const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isOfEntries(name));
   return Object.fromEntries(names.map((name) => [name, texts[name]]));
 }
 
 /** Empty for the default scope, like the cell of a row. */
-function scopeText({ verdictScope }: DeclaredEntry): string {
+function formatScopeCell({ verdictScope }: DeclaredEntry): string {
   return verdictScope === DEFAULT_VERDICT_SCOPE ? "" : verdictScope;
 }

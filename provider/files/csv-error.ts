@@ -7,12 +7,14 @@ export class CsvError extends EmailSecurityError {
 
   constructor(mistakes: readonly CsvMistake[]) {
     const sorted = mistakes.toSorted((one, other) => (one.row ?? 0) - (other.row ?? 0));
-    const lines = sorted.slice(0, SHOWN).map((mistake) => `  ${mistakeText(mistake)}`);
-    const more = sorted.length > SHOWN ? [`  … and ${sorted.length - SHOWN} more`] : [];
+    const lines = sorted.slice(0, MAX_LISTED).map((mistake) => `  ${formatCsvMistake(mistake)}`);
+    const moreLines = sorted.length > MAX_LISTED ? [`  … and ${sorted.length - MAX_LISTED} more`] : [];
     const count = sorted.length === 1 ? "a mistake" : `${sorted.length} mistakes`;
     super(
       "ERR_CSV",
-      [`The table can't be used: it has ${count}, and nothing was written.`, ...lines, ...more].join("\n"),
+      [`The table can't be used: it has ${count}, and nothing was written.`, ...lines, ...moreLines].join(
+        "\n",
+      ),
     );
     this.mistakes = sorted;
   }
@@ -26,10 +28,10 @@ export interface CsvMistake {
   readonly message: string;
 }
 
-const SHOWN = 100;
+const MAX_LISTED = 100;
 
-function mistakeText({ row, column, message }: CsvMistake): string {
-  const at = row === undefined ? "" : `row ${row}`;
-  const place = column === undefined || column === "" ? at : `${at}, column ${quote(column)}`;
-  return `${place}${place === "" ? "It " : ": "}${printable(excerpt(message, 2_000))}`;
+function formatCsvMistake({ row, column, message }: CsvMistake): string {
+  const rowText = row === undefined ? "" : `row ${row}`;
+  const location = column === undefined || column === "" ? rowText : `${rowText}, column ${quote(column)}`;
+  return `${location}${location === "" ? "It " : ": "}${printable(excerpt(message, 2_000))}`;
 }

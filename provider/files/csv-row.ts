@@ -23,40 +23,40 @@ export function rowOf(
   row: number,
   cells: readonly string[],
   columns: readonly Column[],
-  list: Section | undefined,
+  defaultSection: Section | undefined,
 ): CsvRow | CsvMistake[] {
-  const given = new Map<string, { text: string; title: string }>();
+  const cellsByField = new Map<string, { text: string; title: string }>();
   const mistakes: CsvMistake[] = [];
   for (const { field, title, index } of columns) {
     const text = asWritten((cells[index] ?? "").trim()).trim();
     if (text === "") continue;
-    const other = given.get(field);
-    if (other === undefined) given.set(field, { text, title });
+    const previous = cellsByField.get(field);
+    if (previous === undefined) cellsByField.set(field, { text, title });
     else {
-      const message = `is ${quote(text)}, and ${quote(other.title)} is ${quote(other.text)}; a row holds one value`;
+      const message = `is ${quote(text)}, and ${quote(previous.title)} is ${quote(previous.text)}; a row holds one value`;
       mistakes.push({ row, column: title, message });
     }
   }
-  const section = sectionOf(row, given, list, mistakes);
-  const value = given.get("value");
+  const section = parseRowSection(row, cellsByField, defaultSection, mistakes);
+  const value = cellsByField.get("value");
   if (value === undefined) mistakes.push({ row, message: "has no value, and yet something beside it" });
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
   const element: Record<string, ElementValue> = { [section === "vips" ? "email" : "value"]: value.text };
   for (const field of ELEMENT_FIELD_NAMES) {
-    const cell = given.get(field);
+    const cell = cellsByField.get(field);
     if (cell === undefined) continue;
     if (section === "vips" && isOfEntries(field)) {
       if (field === "type") continue;
       mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
       continue;
     }
-    const said = valueInCell(field, cell.text);
-    if (said !== undefined) element[field] = said;
+    const fieldValue = valueInCell(field, cell.text);
+    if (fieldValue !== undefined) element[field] = fieldValue;
   }
   if (mistakes.length > 0) return mistakes;
   const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
-    const text = given.get(field)?.text;
+    const text = cellsByField.get(field)?.text;
     return text === undefined ? [] : [[key, key === "on" ? dayInCell(text) : text] as const];
   });
   if (reviewed.length === 0) return { row, section, element };
@@ -65,42 +65,46 @@ export function rowOf(
 }
 
 /** Determines the section of a row: from any column that names it, otherwise from the option. */
-function sectionOf(
+function parseRowSection(
   row: number,
-  given: Map<string, { text: string; title: string }>,
-  list: Section | undefined,
+  cellsByField: Map<string, { text: string; title: string }>,
+  defaultSection: Section | undefined,
   mistakes: CsvMistake[],
 ): Section | undefined {
-  const said = new Set<Section>();
-  const own = given.get("list");
-  if (own !== undefined) {
-    const section = sectionNamed(own.text);
+  const sections = new Set<Section>();
+  const listCell = cellsByField.get("list");
+  if (listCell !== undefined) {
+    const section = parseSectionName(listCell.text);
     if (section === undefined) {
-      mistakes.push({ row, column: own.title, message: `is ${quote(own.text)}; write allow, deny or vip` });
+      mistakes.push({
+        row,
+        column: listCell.title,
+        message: `is ${quote(listCell.text)}; write allow, deny or vip`,
+      });
       return undefined;
     }
-    said.add(section);
+    sections.add(section);
   }
   // Some tables name the list in the type column.
-  const type = given.get("type");
-  const byType = type === undefined ? undefined : sectionNamed(type.text);
-  if (byType !== undefined) {
-    given.delete("type");
-    said.add(byType);
+  const typeCell = cellsByField.get("type");
+  const typeSection = typeCell === undefined ? undefined : parseSectionName(typeCell.text);
+  if (typeSection !== undefined) {
+    cellsByField.delete("type");
+    sections.add(typeSection);
   }
-  const vip = given.get("vip");
-  if (vip !== undefined) {
-    if (YES.test(vip.text)) said.add("vips");
-    else if (!NO.test(vip.text)) {
-      mistakes.push({ row, column: vip.title, message: `is ${quote(vip.text)}; write yes or no` });
+  const vipCell = cellsByField.get("vip");
+  if (vipCell !== undefined) {
+    if (YES_PATTERN.test(vipCell.text)) sections.add("vips");
+    else if (!NO_PATTERN.test(vipCell.text)) {
+      mistakes.push({ row, column: vipCell.title, message: `is ${quote(vipCell.text)}; write yes or no` });
       return undefined;
     }
   }
-  if (said.size > 1) {
-    mistakes.push({ row, message: `is said to be for ${[...said].join(" and for ")}; keep one` });
+  if (sections.size > 1) {
+    mistakes.push({ row, message: `is said to be for ${[...sections].join(" and for ")}; keep one` });
     return undefined;
   }
-  const [section = list] = said;
+  const [section = defaultSection] = sections;
   if (section === undefined) {
     mistakes.push({
       row,
@@ -110,14 +114,14 @@ function sectionOf(
   return section;
 }
 
-const YES = /^(?:yes|y|true|x|1|vip|✓|✔)$/i;
-const NO = /^(?:no|n|false|0|-)$/i;
+const YES_PATTERN = /^(?:yes|y|true|x|1|vip|✓|✔)$/i;
+const NO_PATTERN = /^(?:no|n|false|0|-)$/i;
 
-function sectionNamed(text: string): Section | undefined {
-  const word = text.toLowerCase().replace(/[^a-z]/g, "");
-  if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(word)) return "allow";
-  if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(word)) return "deny";
-  return /^vips?$/.test(word) ? "vips" : undefined;
+function parseSectionName(text: string): Section | undefined {
+  const normalized = text.toLowerCase().replace(/[^a-z]/g, "");
+  if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(normalized)) return "allow";
+  if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(normalized)) return "deny";
+  return /^vips?$/.test(normalized) ? "vips" : undefined;
 }
 
 /** Returns the key by which duplicate rows are found. */

@@ -17,15 +17,15 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
       ...reviewCells(entry),
       scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
     })),
-  ].map((one): Readonly<Record<string, unknown>> => one);
+  ].map((row): Readonly<Record<string, unknown>> => row);
   const isReviewed = rows.some((row) => row[REVIEW.on] !== undefined);
-  const columns = isReviewed ? [...WRITTEN, ...Object.values(REVIEW)] : WRITTEN;
+  const columns = isReviewed ? [...BASE_COLUMNS, ...Object.values(REVIEW)] : BASE_COLUMNS;
   const cells = rows.map((row) => columns.map((field) => String(row[field] ?? "")));
   return csvText([columns.map(titleOf), ...cells], delimiter);
 }
 
 /** Without the entry type, which follows from the value. */
-const WRITTEN = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
+const BASE_COLUMNS = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
 
 /** Formats the title of a field's column: `approved by`. */
 export function titleOf(field: string): string {

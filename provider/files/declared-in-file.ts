@@ -27,72 +27,74 @@ interface Removals {
  * @param today the day (UTC) to which `expires` is compared.
  */
 export function declaredIn(file: ParsedFile, content: SettingsFile, today: string): DeclaredInFile {
-  const before = KNOWN.get(file);
-  if (before?.today === today && before.content === content) return before.declared;
-  const declared = readDeclared(file, content, today);
-  KNOWN.set(file, { content, today, declared });
+  const cached = CACHE.get(file);
+  if (cached?.today === today && cached.content === content) return cached.declared;
+  const declared = readFileDeclarations(file, content, today);
+  CACHE.set(file, { content, today, declared });
   return declared;
 }
 
-const KNOWN = new WeakMap<
+const CACHE = new WeakMap<
   ParsedFile,
   { readonly content: SettingsFile; readonly today: string; readonly declared: DeclaredInFile }
 >();
 
-function readDeclared(
+function readFileDeclarations(
   { source, kept = {} }: ParsedFile,
   content: SettingsFile,
   today: string,
 ): DeclaredInFile {
   const findings: Finding[] = [];
-  const refuse = (code: string, message: string, place: Place): void => {
-    findings.push({ code, level: "error", message, place });
+  const addError = (code: string, message: string, location: Place): void => {
+    findings.push({ code, level: "error", message, place: location });
   };
-  const own: (DeclaredEntry | DeclaredVip)[] = [];
+  const declarations: (DeclaredEntry | DeclaredVip)[] = [];
   const expired: (DeclaredEntry | DeclaredVip)[] = [];
   const byKey = {
     entry: new Map<string, DeclaredEntry | DeclaredVip>(),
     vip: new Map<string, DeclaredEntry | DeclaredVip>(),
   };
-  const take = (one: DeclaredEntry | DeclaredVip): void => {
+  const addDeclaration = (declaration: DeclaredEntry | DeclaredVip): void => {
     // A value on both lists in different scopes is reported for all files together.
-    const other = byKey[one.kind].get(one.key);
-    byKey[one.kind].set(one.key, one);
-    if (other !== undefined) {
-      const lists = one.kind === "entry" && (other as DeclaredEntry).list !== one.list;
-      const what = lists ? "on both lists" : "declared twice";
-      refuse(
+    const existing = byKey[declaration.kind].get(declaration.key);
+    byKey[declaration.kind].set(declaration.key, declaration);
+    if (existing !== undefined) {
+      const isOnBothLists =
+        declaration.kind === "entry" && (existing as DeclaredEntry).list !== declaration.list;
+      const problem = isOnBothLists ? "on both lists" : "declared twice";
+      addError(
         "declared-twice",
-        `${quote(one.written)} is ${what}, here and at ${lineText(other.place)}; keep one of the two`,
-        one.place,
+        `${quote(declaration.written)} is ${problem}, here and at ${lineText(existing.place)}; keep one of the two`,
+        declaration.place,
       );
       return;
     }
-    const isPast = one.expires !== undefined && one.expires !== "never" && one.expires < today;
-    (isPast ? expired : own).push(one);
+    const isExpired =
+      declaration.expires !== undefined && declaration.expires !== "never" && declaration.expires < today;
+    (isExpired ? expired : declarations).push(declaration);
   };
   const isShort = (section: string, index: number): true | undefined =>
     typeof (source.value as Record<string, unknown[]>)[section]?.[index] === "string" ? true : undefined;
   for (const list of ["allow", "deny"] as const) {
-    for (const [at, raw] of (content[list] ?? []).entries()) {
-      const index = kept[list]?.[at] ?? at;
-      const place = source.placeOf([list, index, "value"]);
+    for (const [position, raw] of (content[list] ?? []).entries()) {
+      const index = kept[list]?.[position] ?? position;
+      const location = source.placeOf([list, index, "value"]);
       // The schema validates the value, but not whether it has the declared type.
       const { failures } =
         raw.type === undefined
           ? NO_FAILURES
           : checkEntryArguments({ list, value: raw.value, entryType: raw.type }, allowDenyEntryArguments);
       for (const { reason } of failures) {
-        refuse("invalid-value", `type ${reason}`, source.placeOf([list, index, "type"]));
+        addError("invalid-value", `type ${reason}`, source.placeOf([list, index, "type"]));
       }
-      if (failures.length === 0) take(declaredEntry(list, raw, place, isShort(list, index)));
+      if (failures.length === 0) addDeclaration(declaredEntry(list, raw, location, isShort(list, index)));
     }
   }
-  for (const [at, raw] of (content.vips ?? []).entries()) {
-    const index = kept.vips?.[at] ?? at;
-    take(declaredVip(raw, source.placeOf(["vips", index, "email"]), isShort("vips", index)));
+  for (const [position, raw] of (content.vips ?? []).entries()) {
+    const index = kept.vips?.[position] ?? position;
+    addDeclaration(declaredVip(raw, source.placeOf(["vips", index, "email"]), isShort("vips", index)));
   }
-  return { own, expired, findings };
+  return { own: declarations, expired, findings };
 }
 
 /** Returns the removals of a file by section and value. */
@@ -100,14 +102,15 @@ export function removalsIn(source: YamlSource, { remove = {} }: SettingsFile): R
   const findings: Finding[] = [];
   const removals = new Map<string, Removal>();
   for (const section of POLICY_SUBJECTS) {
-    for (const [index, written] of (remove[section] ?? []).entries()) {
-      const key = removalKey(section, section === "vips" ? mailbox(written) : canonical(written));
-      const place = source.placeOf(["remove", section, index]);
-      const other = removals.get(key);
-      if (other === undefined) removals.set(key, { section, written, place, count: 0 });
+    for (const [index, rawValue] of (remove[section] ?? []).entries()) {
+      const key = removalKey(section, section === "vips" ? mailbox(rawValue) : canonical(rawValue));
+      const location = source.placeOf(["remove", section, index]);
+      const existing = removals.get(key);
+      if (existing === undefined)
+        removals.set(key, { section, written: rawValue, place: location, count: 0 });
       else {
-        const message = `${quote(written)} is removed twice, here and at ${lineText(other.place)}; keep one of the two`;
-        findings.push({ code: "removed-twice", level: "warning", message, place });
+        const message = `${quote(rawValue)} is removed twice, here and at ${lineText(existing.place)}; keep one of the two`;
+        findings.push({ code: "removed-twice", level: "warning", message, place: location });
       }
     }
   }
@@ -128,8 +131,8 @@ export function removalKey(section: Removal["section"], value: string): string {
 }
 
 /** Returns the mailbox of a VIP, or the value of an entry. */
-export function nameIn(one: DeclaredEntry | DeclaredVip): string {
-  return one.kind === "vip" ? one.email : one.value;
+export function nameIn(declaration: DeclaredEntry | DeclaredVip): string {
+  return declaration.kind === "vip" ? declaration.email : declaration.value;
 }
 
 /** Returns the key that must be unique in a file. */
@@ -138,8 +141,8 @@ export function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
 }
 
 /** Formats a declaration for messages. */
-export function nameOf(one: DeclaredEntry | DeclaredVip): string {
-  return one.kind === "vip" ? one.email : nameOfKey(one.key);
+export function nameOf(declaration: DeclaredEntry | DeclaredVip): string {
+  return declaration.kind === "vip" ? declaration.email : nameOfKey(declaration.key);
 }
 
 const NO_FAILURES = { failures: [] } as const;

@@ -15,7 +15,7 @@ type RawVip = NonNullable<SettingsFile["vips"]>[number];
 export function declaredEntry(
   list: List,
   raw: RawEntry,
-  place: Place,
+  location: Place,
   isShort: true | undefined,
 ): DeclaredEntry {
   const parsed = parseEntryValue(raw.value);
@@ -24,8 +24,8 @@ export function declaredEntry(
   const { canonical: value, entryType } = parsed.value;
   const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
   const key = keyOfEntry({ value, entryType, verdictScope });
-  const written = raw.value;
-  const overrides = NO_PLACES;
+  const rawValue = raw.value;
+  const overrides = NO_LOCATIONS;
   // Most elements of long lists are short, so omitting fields saves memory.
   if (isShort === true) {
     const text = textOfEntry({ list });
@@ -35,64 +35,64 @@ export function declaredEntry(
       text,
       list,
       value,
-      written,
+      written: rawValue,
       entryType,
       verdictScope,
-      place,
+      place: location,
       isShort,
       overrides,
     };
   }
-  const about = { list, ...standingOf(raw) };
+  const entryState = { list, ...standingOf(raw) };
   return {
     kind: "entry",
     key,
-    text: textOfEntry(about),
-    ...about,
+    text: textOfEntry(entryState),
+    ...entryState,
     value,
-    written,
+    written: rawValue,
     entryType,
     verdictScope,
-    ...saidBeside(raw),
-    place,
+    ...getRawMetadata(raw),
+    place: location,
     overrides,
   };
 }
 
-const NO_PLACES: readonly Place[] = Object.freeze([]);
+const NO_LOCATIONS: readonly Place[] = Object.freeze([]);
 
 /** Builds a VIP from a validated element. */
-export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
+export function declaredVip(raw: RawVip, location: Place, isShort: true | undefined): DeclaredVip {
   const email = mailbox(raw.email);
-  const about = standingOf(raw);
+  const entryState = standingOf(raw);
   return withoutUndefined({
     kind: "vip" as const,
     key: keyOfVip(email),
-    text: textOfVip(about),
+    text: textOfVip(entryState),
     email,
     written: raw.email,
-    ...about,
-    ...saidBeside(raw),
-    place,
+    ...entryState,
+    ...getRawMetadata(raw),
+    place: location,
     isShort,
-    overrides: NO_PLACES,
+    overrides: NO_LOCATIONS,
   });
 }
 
-function saidBeside({ reviewed, ...raw }: Omit<RawVip, "email">) {
+function getRawMetadata({ reviewed, ...raw }: Omit<RawVip, "email">) {
   return { ...saidOf(withoutUndefined(raw)), ...withoutUndefined({ reviewed }) };
 }
 
 /** Converts an entry to an element of `AllowDenyList`. */
-export function entryArguments(one: DeclaredEntry) {
-  const { list, value, verdictScope } = one;
+export function entryArguments(declaration: DeclaredEntry) {
+  const { list, value, verdictScope } = declaration;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope };
-  return { value, ...scope, ...standingOf(one), list };
+  return { value, ...scope, ...standingOf(declaration), list };
 }
 
 /** Converts a VIP to an element of `VipList`. */
-export function memberArguments(one: DeclaredVip) {
-  return { email: one.email, ...standingOf(one) };
+export function memberArguments(declaration: DeclaredVip) {
+  return { email: declaration.email, ...standingOf(declaration) };
 }
 
 /** Returns the canonical form of a valid value; other text stays unchanged. */

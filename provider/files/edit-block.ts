@@ -27,7 +27,7 @@ interface BlockElement extends ListElement {
 }
 
 /** An existing element. Its style is parsed lazily, when a new element copies it. */
-class StandingElement implements BlockElement {
+class ExistingElement implements BlockElement {
   readonly subject: string;
   scope: string;
   gap: string;
@@ -47,18 +47,18 @@ class StandingElement implements BlockElement {
   }
 
   get style(): ElementStyle {
-    this.#style ??= styleOf(elementIn(this.text), this.text, this.#base);
+    this.#style ??= styleOf(parseElement(this.text), this.text, this.#base);
     return this.#style;
   }
 }
 
 /** Parses the only element of a text. */
-function elementIn(text: string): Node {
+function parseElement(text: string): Node {
   const sequence: unknown = readForEdit(text).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
   if (node !== undefined) return node as Node;
-  const [line = ""] = text.trim().split("\n");
-  throw new EditError(`${quote(line)} is written in a way that can't be changed`);
+  const [lineStart = ""] = text.trim().split("\n");
+  throw new EditError(`${quote(lineStart)} is written in a way that can't be changed`);
 }
 
 /** Parses a section in block style. */
@@ -71,33 +71,40 @@ export function blockSection(
   const data = (value as Readonly<Record<Section, readonly unknown[]>>)[name];
   const style = { ...base, column };
   const dash = new RegExp(`^ {${column}}-(?=\\s|$)`);
-  const colon = text.indexOf(":", key.end) + 1;
+  const colonOffset = text.indexOf(":", key.end) + 1;
   const start = lineStartOf(text, key.start);
-  const headEnd = lineEndAfter(text, colon);
-  let at = headEnd;
+  const headerEnd = lineEndAfter(text, colonOffset);
+  let offset = headerEnd;
   const elements = items.map((item, index): BlockElement => {
-    let line = lineStartOf(text, item.start);
-    while (line >= at && !dash.test(text.slice(line, line + column + 2))) line = lineStartOf(text, line - 1);
-    if (line < at) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
-    const from = aboveComments(text, line, column, at);
+    let lineStart = lineStartOf(text, item.start);
+    while (lineStart >= offset && !dash.test(text.slice(lineStart, lineStart + column + 2)))
+      lineStart = lineStartOf(text, lineStart - 1);
+    if (lineStart < offset)
+      throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    const startOffset = aboveComments(text, lineStart, column, offset);
     const { end } = item;
-    const until = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
-    const element = new StandingElement(data[index], text.slice(at, from), text.slice(from, until), style);
-    at = until;
+    const endOffset = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
+    const element = new ExistingElement(
+      data[index],
+      text.slice(offset, startOffset),
+      text.slice(startOffset, endOffset),
+      style,
+    );
+    offset = endOffset;
     return element;
   });
-  const place = {
+  const location = {
     name,
     start,
-    end: at,
-    head: text.slice(start, headEnd),
-    colon: colon - start,
-    original: text.slice(start, at),
+    end: offset,
+    head: text.slice(start, headerEnd),
+    colon: colonOffset - start,
+    original: text.slice(start, offset),
   };
-  return new BlockSection(place, elements, style);
+  return new BlockSection(location, elements, style);
 }
 
-interface SectionPlace extends Pick<SectionText, "name" | "start" | "end"> {
+interface BlockLocation extends Pick<SectionText, "name" | "start" | "end"> {
   /** The line with the section key, and the offset after the colon. */
   readonly head: string;
   readonly colon: number;
@@ -108,27 +115,27 @@ export class BlockSection implements SectionText {
   readonly name: Section;
   readonly start: number;
   readonly end: number;
-  readonly #place: SectionPlace;
+  readonly #location: BlockLocation;
   readonly #elements: ElementList<BlockElement>;
   readonly #style: ElementStyle;
   /** The text after the last element that isn't its own. */
-  #rest = "";
+  #trailingText = "";
   #isTouched = false;
-  #order: SortKey | undefined | "unknown" = "unknown";
+  #sortKey: SortKey | undefined | "unknown" = "unknown";
 
-  constructor(place: SectionPlace, elements: readonly BlockElement[], style: ElementStyle) {
-    this.name = place.name;
-    this.start = place.start;
-    this.end = place.end;
-    this.#place = place;
-    this.#elements = new ElementList(place.name, style, elements);
+  constructor(location: BlockLocation, elements: readonly BlockElement[], style: ElementStyle) {
+    this.name = location.name;
+    this.start = location.start;
+    this.end = location.end;
+    this.#location = location;
+    this.#elements = new ElementList(location.name, style, elements);
     this.#style = style;
   }
 
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const elements = this.#elements;
-    if (this.#order === "unknown") this.#order = elements.order();
-    const { identity, previous, next, style } = elements.positionOf(element, this.#order);
+    if (this.#sortKey === "unknown") this.#sortKey = elements.order();
+    const { identity, previous, next, style } = elements.positionOf(element, this.#sortKey);
     let gap = "";
     if (previous === undefined && next !== undefined) {
       gap = next.gap;
@@ -148,26 +155,27 @@ export class BlockSection implements SectionText {
   }
 
   remove(value: string, scope: string | undefined): void {
-    const one = this.#elements.find(value, scope);
-    const next = this.#elements.next(one);
-    this.#elements.remove(one);
-    if (next === undefined) this.#rest = one.gap + this.#rest;
-    else next.gap = one.gap + next.gap;
+    const element = this.#elements.find(value, scope);
+    const next = this.#elements.next(element);
+    this.#elements.remove(element);
+    if (next === undefined) this.#trailingText = element.gap + this.#trailingText;
+    else next.gap = element.gap + next.gap;
     this.#isTouched = true;
   }
 
   set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
-    const one = this.#elements.find(value, scope);
-    one.text = setInElement(one.text, elementIn(one.text), key, to, this.#style);
-    if (key === "scope") one.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    const element = this.#elements.find(value, scope);
+    element.text = setInElement(element.text, parseElement(element.text), key, to, this.#style);
+    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
     this.#isTouched = true;
   }
 
   text(): string {
-    const { head, colon, original } = this.#place;
+    const { head, colon, original } = this.#location;
     if (!this.#isTouched) return original;
-    if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#rest}`;
-    return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#rest;
+    if (this.#elements.size === 0)
+      return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
+    return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#trailingText;
   }
 }
 

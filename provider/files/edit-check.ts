@@ -26,60 +26,76 @@ export function checkEdited(
       `it is written in a way that can't be changed piece by piece (${findingText(mistake)})`,
     );
   }
-  const wanted = contentOf(before.value);
-  const got = contentOf(after.value);
+  const expected = toRecord(before.value);
+  const actual = toRecord(after.value);
   for (const section of POLICY_SUBJECTS) {
-    const some = edits.filter((edit) => edit.section === section);
-    if (some.length === 0 && !(Array.isArray(wanted[section]) && Array.isArray(got[section]))) continue;
-    const [old, now] = [listOf(wanted[section]), listOf(got[section])];
+    const sectionEdits = edits.filter((edit) => edit.section === section);
+    if (sectionEdits.length === 0 && !(Array.isArray(expected[section]) && Array.isArray(actual[section])))
+      continue;
+    const [old, current] = [toList(expected[section]), toList(actual[section])];
     // Comparing only the changed range is faster. If it fails, compare the whole list.
-    if (!isEdited(...different(old, now), section, some) && !isEdited(old, now, section, some)) refuse();
-    delete wanted[section];
-    delete got[section];
+    if (
+      !matchesEdits(...trimCommonEnds(old, current), section, sectionEdits) &&
+      !matchesEdits(old, current, section, sectionEdits)
+    )
+      throwUneditable();
+    delete expected[section];
+    delete actual[section];
   }
-  if (!isDeepStrictEqual(got, wanted)) refuse();
+  if (!isDeepStrictEqual(actual, expected)) throwUneditable();
 }
 
-function refuse(): never {
+function throwUneditable(): never {
   throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
 }
 
 /** Returns whether applying the edits to the old list yields the new one, in any order. */
-function isEdited(
+function matchesEdits(
   old: readonly unknown[],
-  now: readonly unknown[],
+  current: readonly unknown[],
   section: Section,
   edits: readonly Edit[],
 ): boolean {
   const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-  const elements = Map.groupBy(elementsOf(old, style), ({ subject }) => subject);
-  for (const edit of edits) if (!applyTo(elements, edit, style)) return false;
-  const wanted = [...elements.values()].flat();
-  const got = elementsOf(now, style);
-  return isDeepStrictEqual(inAnyOrder(got.map(dataOf)), inAnyOrder(wanted.map(dataOf)));
+  const elements = Map.groupBy(parseElements(old, style), ({ subject }) => subject);
+  for (const edit of edits) if (!applyEdit(elements, edit, style)) return false;
+  const expected = [...elements.values()].flat();
+  const actual = parseElements(current, style);
+  return isDeepStrictEqual(
+    serializeSorted(actual.map(getElementData)),
+    serializeSorted(expected.map(getElementData)),
+  );
 }
 
 /** Returns both lists without their common start and end. */
-function different(
+function trimCommonEnds(
   old: readonly unknown[],
-  now: readonly unknown[],
+  current: readonly unknown[],
 ): [old: readonly unknown[], now: readonly unknown[]] {
-  const most = Math.min(old.length, now.length);
-  let [first, last] = [0, 0];
-  while (first < most && isSame(old[first], now[first])) first += 1;
-  while (last < most - first && isSame(old.at(-1 - last), now.at(-1 - last))) last += 1;
-  return [old.slice(first, old.length - last), now.slice(first, now.length - last)];
+  const minLength = Math.min(old.length, current.length);
+  let [prefixLength, suffixLength] = [0, 0];
+  while (prefixLength < minLength && isEqualValue(old[prefixLength], current[prefixLength]))
+    prefixLength += 1;
+  while (
+    suffixLength < minLength - prefixLength &&
+    isEqualValue(old.at(-1 - suffixLength), current.at(-1 - suffixLength))
+  )
+    suffixLength += 1;
+  return [
+    old.slice(prefixLength, old.length - suffixLength),
+    current.slice(prefixLength, current.length - suffixLength),
+  ];
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+function isEqualValue(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === "object" && isDeepStrictEqual(one, other));
 }
 
-function dataOf({ data }: PlainElement): Record<string, unknown> {
+function getElementData({ data }: PlainElement): Record<string, unknown> {
   return data;
 }
 
-function listOf(value: unknown): readonly unknown[] {
+function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -87,17 +103,17 @@ interface PlainElement extends Identity {
   readonly data: Record<string, unknown>;
 }
 
-function contentOf(value: unknown): Record<string, unknown> {
+function toRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function elementsOf(list: readonly unknown[], style: ElementStyle): PlainElement[] {
+function parseElements(list: readonly unknown[], style: ElementStyle): PlainElement[] {
   return list.map((one: unknown) => {
-    return plainElement(isMapping(one) ? one : { [style.subjectKey]: one }, style);
+    return buildPlainElement(isMapping(one) ? one : { [style.subjectKey]: one }, style);
   });
 }
 
-function plainElement(data: Record<string, unknown>, style: ElementStyle): PlainElement {
+function buildPlainElement(data: Record<string, unknown>, style: ElementStyle): PlainElement {
   const { [style.subjectKey]: subject, scope } = data;
   return {
     subject: canonical(String(subject ?? ""), style),
@@ -107,28 +123,31 @@ function plainElement(data: Record<string, unknown>, style: ElementStyle): Plain
 }
 
 /** Applies an edit to elements grouped by subject. Returns false if the element is missing. */
-function applyTo(elements: Map<string, PlainElement[]>, edit: Edit, style: ElementStyle): boolean {
+function applyEdit(elements: Map<string, PlainElement[]>, edit: Edit, style: ElementStyle): boolean {
   if (edit.do === "add") {
-    const added = plainElement(elementOf(edit), style);
-    const same = elements.get(added.subject);
-    if (same === undefined) elements.set(added.subject, [added]);
-    else same.push(added);
+    const newElement = buildPlainElement(elementOf(edit), style);
+    const candidates = elements.get(newElement.subject);
+    if (candidates === undefined) elements.set(newElement.subject, [newElement]);
+    else candidates.push(newElement);
     return true;
   }
-  const same = elements.get(canonical(edit.value, style)) ?? [];
-  const at = same.findIndex(({ scope }) => edit.scope === undefined || scope === edit.scope);
-  const element = same[at];
+  const candidates = elements.get(canonical(edit.value, style)) ?? [];
+  const index = candidates.findIndex(({ scope }) => edit.scope === undefined || scope === edit.scope);
+  const element = candidates[index];
   if (element === undefined) return false;
   if (edit.do === "remove") {
-    same.splice(at, 1);
+    candidates.splice(index, 1);
     return true;
   }
   const { [edit.key]: _before, ...rest } = element.data;
-  same[at] = plainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
+  candidates[index] = buildPlainElement(
+    edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to },
+    style,
+  );
   return true;
 }
 
-function inAnyOrder(elements: readonly Record<string, unknown>[]): string[] {
+function serializeSorted(elements: readonly Record<string, unknown>[]): string[] {
   return elements
     .map((data) => JSON.stringify(Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1))))
     .sort();

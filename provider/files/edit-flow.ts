@@ -19,7 +19,7 @@ import type { LaidOut } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 import { yamlComment } from "./yaml-text";
 
-interface FlowPlace extends Pick<SectionText, "name" | "start" | "end"> {
+interface FlowLocation extends Pick<SectionText, "name" | "start" | "end"> {
   /** The text from `start` to the bracket. */
   readonly lead: string;
   readonly mayHaveNotes: boolean;
@@ -61,12 +61,12 @@ class FlowElement implements ListElement {
   }
 
   get style(): ElementStyle {
-    this.#style ??= styleOf(nodeIn(this.#text), bracketed(this.#text), this.#base);
+    this.#style ??= styleOf(parseFlowNode(this.#text), wrapInBrackets(this.#text), this.#base);
     return this.#style;
   }
 
   set(key: string, to: Said | undefined): void {
-    const text = setInElement(bracketed(this.#text), nodeIn(this.#text), key, to, this.#base);
+    const text = setInElement(wrapInBrackets(this.#text), parseFlowNode(this.#text), key, to, this.#base);
     this.#text = text.slice(1, -1);
     this.#isShort = undefined;
     this.#style = undefined;
@@ -74,13 +74,13 @@ class FlowElement implements ListElement {
   }
 }
 
-function bracketed(text: string): string {
+function wrapInBrackets(text: string): string {
   return `[${text}]`;
 }
 
-/** Parses the element of a text in {@link bracketed}. */
-function nodeIn(text: string): Node {
-  const sequence: unknown = readForEdit(bracketed(text)).document.contents;
+/** Parses the element of a text in {@link wrapInBrackets}. */
+function parseFlowNode(text: string): Node {
+  const sequence: unknown = readForEdit(wrapInBrackets(text)).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
   if (node === undefined) throw new EditError("an element is written in a way that can't be changed");
   return node as Node;
@@ -88,131 +88,142 @@ function nodeIn(text: string): Node {
 
 /** Parses a section in flow style. */
 export function flowSection(
-  place: FlowPlace,
+  location: FlowLocation,
   { text, value }: YamlSource,
   { value: span, items }: LaidOut,
   base: ElementStyle,
 ): SectionText {
-  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[place.name];
+  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[location.name];
   const style = { ...base, isFlow: true };
-  let at = span.start + 1;
+  let offset = span.start + 1;
   const elements = items.map(({ start, end }, index) => {
-    const one = data[index];
-    const gap = text.slice(at, start);
-    at = end;
-    return new FlowElement(identityOfData(one, style), gap, text.slice(start, end), style, !isMapping(one));
+    const elementData = data[index];
+    const gap = text.slice(offset, start);
+    offset = end;
+    return new FlowElement(
+      identityOfData(elementData, style),
+      gap,
+      text.slice(start, end),
+      style,
+      !isMapping(elementData),
+    );
   });
-  return new FlowSection(place, elements, text.slice(at, span.end), style);
+  return new FlowSection(location, elements, text.slice(offset, span.end), style);
 }
 
 export class FlowSection implements SectionText {
   readonly name: Section;
   readonly start: number;
   readonly end: number;
-  readonly #place: FlowPlace;
+  readonly #location: FlowLocation;
   readonly #elements: ElementList<FlowElement>;
   readonly #style: ElementStyle;
   #notes = "";
   /** The text after the last element, including the bracket. */
-  #rest: string;
+  #trailingText: string;
 
-  constructor(place: FlowPlace, elements: readonly FlowElement[], rest: string, style: ElementStyle) {
-    this.name = place.name;
-    this.start = place.start;
-    this.end = place.end;
-    this.#place = place;
+  constructor(
+    location: FlowLocation,
+    elements: readonly FlowElement[],
+    trailingText: string,
+    style: ElementStyle,
+  ) {
+    this.name = location.name;
+    this.start = location.start;
+    this.end = location.end;
+    this.#location = location;
     this.#style = { ...style, isFlow: true };
-    this.#elements = new ElementList(place.name, this.#style, elements);
-    this.#rest = rest;
+    this.#elements = new ElementList(location.name, this.#style, elements);
+    this.#trailingText = trailingText;
   }
 
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const elements = this.#elements;
     const { identity, previous, next, style } = elements.positionOf(element, elements.order());
     const text = flowElement(element, { ...style, isFlow: true });
-    const gap = this.#gapFor(note, previous, next);
+    const gap = this.#insertGap(note, previous, next);
     elements.insert(new FlowElement(identity, gap, text, this.#style), previous);
   }
 
   remove(value: string, scope: string | undefined): void {
     const elements = this.#elements;
-    const one = elements.find(value, scope);
-    const [previous, next] = [elements.previous(one), elements.next(one)];
+    const element = elements.find(value, scope);
+    const [previous, next] = [elements.previous(element), elements.next(element)];
     // Only the gaps next to an element matter, so a letter stands for its neighbours.
-    const before = (previous === undefined ? "[" : "x") + one.gap;
-    const end = before.length + one.text.length;
-    const around = before + one.text + this.#behind(next);
-    const left = withoutFlowItem(around, before.length, end, previous === undefined ? undefined : 1);
-    elements.remove(one);
-    this.#setBehind(next, left.slice(1));
+    const before = (previous === undefined ? "[" : "x") + element.gap;
+    const end = before.length + element.text.length;
+    const context = before + element.text + this.#getTextAfter(next);
+    const remaining = withoutFlowItem(context, before.length, end, previous === undefined ? undefined : 1);
+    elements.remove(element);
+    this.#setTextAfter(next, remaining.slice(1));
   }
 
   set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
-    const one = this.#elements.find(value, scope);
-    one.set(key, to);
-    this.#elements.restyled(one);
+    const element = this.#elements.find(value, scope);
+    element.set(key, to);
+    this.#elements.restyled(element);
   }
 
   text(): string {
     const elements = Array.from(this.#elements, ({ gap, text }) => gap + text).join("");
-    return `${this.#notes}${this.#place.lead}[${elements}${this.#rest}`;
+    return `${this.#notes}${this.#location.lead}[${elements}${this.#trailingText}`;
   }
 
   /** Returns the text after an element, up to the next one (represented by a letter) or including the bracket. */
-  #behind(next: FlowElement | undefined): string {
-    return next === undefined ? this.#rest : `${next.gap}x`;
+  #getTextAfter(next: FlowElement | undefined): string {
+    return next === undefined ? this.#trailingText : `${next.gap}x`;
   }
 
-  #setBehind(next: FlowElement | undefined, text: string): void {
-    if (next === undefined) this.#rest = text;
+  #setTextAfter(next: FlowElement | undefined, text: string): void {
+    if (next === undefined) this.#trailingText = text;
     else next.gap = text.slice(0, -1);
   }
 
   /** Notes go above the section if they can't have a line inside it. */
-  #note(note: string | undefined): void {
-    if (note !== undefined && this.#place.mayHaveNotes) {
+  #addNote(note: string | undefined): void {
+    if (note !== undefined && this.#location.mayHaveNotes) {
       this.#notes += yamlComment(note, 0, this.#style.lineEnd);
     }
   }
 
   /** Returns the text before a new element, and updates the text after it. */
-  #gapFor(
+  #insertGap(
     note: string | undefined,
     previous: FlowElement | undefined,
     next: FlowElement | undefined,
   ): string {
     const neighbour = previous ?? next;
     if (neighbour === undefined) {
-      this.#note(note);
+      this.#addNote(note);
       return "";
     }
     const { lineEnd } = this.#style;
     const { gap } = neighbour;
-    const pad = gap.slice(lineStartOf(gap, gap.length));
-    const hasOwnLine = gap.includes("\n") && pad.trim() === "";
-    const above = note === undefined ? "" : yamlComment(note, pad.length, lineEnd);
+    const indentation = gap.slice(lineStartOf(gap, gap.length));
+    const hasOwnLine = gap.includes("\n") && indentation.trim() === "";
+    const comment = note === undefined ? "" : yamlComment(note, indentation.length, lineEnd);
     if (previous === undefined) {
       if (hasOwnLine) {
         const line = lineStartOf(gap, gap.length);
-        const at = aboveComments(gap, line, pad.length, gap.indexOf("\n") + 1);
+        const at = aboveComments(gap, line, indentation.length, gap.indexOf("\n") + 1);
         neighbour.gap = `,${lineEnd}${gap.slice(at)}`;
-        return gap.slice(0, at) + above + pad;
+        return gap.slice(0, at) + comment + indentation;
       }
-      this.#note(note);
+      this.#addNote(note);
       neighbour.gap = ", ";
       return gap;
     }
-    const behind = this.#behind(next);
-    const comma = commaAfter(behind, 0);
-    const lineUntil = lineEndAfter(behind, 0);
-    const from = comma !== undefined && comma < lineUntil ? comma + 1 : 0;
-    const isLastOfLine = /^\s*(?:#.*)?\r?\n$/.test(behind.slice(from, lineUntil));
-    if (hasOwnLine && isLastOfLine && (comma === undefined || comma < lineUntil)) {
+    const textAfter = this.#getTextAfter(next);
+    const comma = commaAfter(textAfter, 0);
+    const lineEndOffset = lineEndAfter(textAfter, 0);
+    const startOffset = comma !== undefined && comma < lineEndOffset ? comma + 1 : 0;
+    const isLastOfLine = /^\s*(?:#.*)?\r?\n$/.test(textAfter.slice(startOffset, lineEndOffset));
+    if (hasOwnLine && isLastOfLine && (comma === undefined || comma < lineEndOffset)) {
       const [before, after] = comma === undefined ? [",", ""] : ["", ","];
-      this.#setBehind(next, after + lineEnd + behind.slice(lineUntil));
-      return before + behind.slice(0, lineUntil) + above + pad;
+      this.#setTextAfter(next, after + lineEnd + textAfter.slice(lineEndOffset));
+      return before + textAfter.slice(0, lineEndOffset) + comment + indentation;
     }
-    this.#note(note);
+    this.#addNote(note);
     return ", ";
   }
 }

@@ -11,11 +11,11 @@ export interface Identity {
 
 /** Returns the identity of a parsed element. */
 export function identityOfData(data: unknown, style: ElementStyle): Identity {
-  const text = (value: unknown): string | undefined =>
+  const toText = (value: unknown): string | undefined =>
     value == null || typeof value === "object" ? undefined : String(value);
   const [subject, scope] = isMapping(data)
-    ? [text(data[style.subjectKey]), text(data["scope"])]
-    : [text(data), undefined];
+    ? [toText(data[style.subjectKey]), toText(data["scope"])]
+    : [toText(data), undefined];
   return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
 

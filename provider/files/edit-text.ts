@@ -20,28 +20,32 @@ export function readUnnamed(text: string): YamlSource {
   return readYaml(text, "the file");
 }
 
-export function lineStartOf(text: string, at: number): number {
-  return text.lastIndexOf("\n", at - 1) + 1;
+export function lineStartOf(text: string, offset: number): number {
+  return text.lastIndexOf("\n", offset - 1) + 1;
 }
 
 /** Returns the start of the comment lines directly above a line at the given column, not before `first`. */
-export function aboveComments(text: string, line: number, column: number, first: number): number {
-  let at = line;
-  while (at > first) {
-    const above = lineStartOf(text, at - 1);
-    if (above < first || text[above + column] !== "#" || text.slice(above, above + column).trim() !== "")
+export function aboveComments(text: string, lineStart: number, column: number, minOffset: number): number {
+  let offset = lineStart;
+  while (offset > minOffset) {
+    const previousLine = lineStartOf(text, offset - 1);
+    if (
+      previousLine < minOffset ||
+      text[previousLine + column] !== "#" ||
+      text.slice(previousLine, previousLine + column).trim() !== ""
+    )
       break;
-    at = above;
+    offset = previousLine;
   }
-  return at;
+  return offset;
 }
 
 /** Returns the offset after the comment lines directly below that are indented more than the column. */
-export function behindComments(text: string, line: number, column: number): number {
-  let at = line;
+export function behindComments(text: string, lineStart: number, column: number): number {
+  let offset = lineStart;
   for (;;) {
-    const [indent = "", sign] = /^([ \t]*)(#?)/.exec(text.slice(at, at + 1_000))?.slice(1) ?? [];
-    if (sign !== "#" || indent.length <= column) return at;
-    at = lineEndAfter(text, at);
+    const [indent = "", symbol] = /^([ \t]*)(#?)/.exec(text.slice(offset, offset + 1_000))?.slice(1) ?? [];
+    if (symbol !== "#" || indent.length <= column) return offset;
+    offset = lineEndAfter(text, offset);
   }
 }

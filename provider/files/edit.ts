@@ -14,7 +14,7 @@ import type { YamlSource } from "./yaml-source";
 export type { Edit, Element, Section };
 
 /** The order of sections, for inserting a missing one. */
-const SECTIONS: readonly Section[] = ["vips", "allow", "deny"];
+const SECTION_ORDER: readonly Section[] = ["vips", "allow", "deny"];
 
 /**
  * Edits the text of one settings file. Everything else stays the same byte for byte: comments, blank lines, order, quotes, indentation,
@@ -36,17 +36,17 @@ export function editSettings(
   read: (text: string) => YamlSource = readUnnamed,
 ): string {
   if (edits.length === 0) return text;
-  const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
-  const body = text.slice(mark.length);
+  const byteOrderMark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const body = text.slice(byteOrderMark.length);
   const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
   // Inside, every line ends with a newline, so that another one can follow.
-  const isOpen = body !== "" && !body.endsWith("\n");
-  const before = isOpen ? readForEdit(body + lineEnd) : readForEdit(body, read);
+  const lacksFinalNewline = body !== "" && !body.endsWith("\n");
+  const before = lacksFinalNewline ? readForEdit(body + lineEnd) : readForEdit(body, read);
   const file = new EditedFile(before, lineEnd);
   for (const edit of edits) file.apply(edit);
-  const edited = isOpen ? file.text().replace(/\r?\n$/, "") : file.text();
-  checkEdited(isOpen ? read(body) : before, edits, edited, read);
-  return mark + edited;
+  const edited = lacksFinalNewline ? file.text().replace(/\r?\n$/, "") : file.text();
+  checkEdited(lacksFinalNewline ? read(body) : before, edits, edited, read);
+  return byteOrderMark + edited;
 }
 
 /** A settings file split into editable sections and the text between them. */
@@ -60,16 +60,16 @@ class EditedFile {
     const layout = source.layout();
     if (!layout.isMapping) throw new EditError("it is no mapping of keys and values");
     this.#isFlow = layout.isFlow;
-    this.#style = baseStyle(layout, lineEnd);
-    let at = 0;
+    this.#style = createBaseStyle(layout, lineEnd);
+    let offset = 0;
     for (const key of layout.keys) {
-      const name = SECTIONS.find((one) => one === key.name);
+      const name = SECTION_ORDER.find((node) => node === key.name);
       if (name === undefined) continue;
-      const section = sectionOf(name, source, key, this.#isFlow, this.#styleOf(name));
-      this.#pieces.push(text.slice(at, section.start), section);
-      at = section.end;
+      const section = parseSection(name, source, key, this.#isFlow, this.#getStyle(name));
+      this.#pieces.push(text.slice(offset, section.start), section);
+      offset = section.end;
     }
-    this.#pieces.push(text.slice(at));
+    this.#pieces.push(text.slice(offset));
   }
 
   apply(edit: Edit): void {
@@ -87,7 +87,7 @@ class EditedFile {
     return this.#pieces.map((piece) => (typeof piece === "string" ? piece : piece.text())).join("");
   }
 
-  #styleOf(name: Section): ElementStyle {
+  #getStyle(name: Section): ElementStyle {
     return { ...this.#style, subjectKey: subjectKeyOf(name) };
   }
 
@@ -103,29 +103,30 @@ class EditedFile {
     const { lineEnd, isJson } = this.#style;
     if (this.#isFlow) {
       const last = keys.at(-1);
-      const at = last === undefined ? start + 1 : last.value.end;
-      const lead = last === undefined ? "" : `,${leadOf(text, last.key.start, lineEnd)}`;
+      const offset = last === undefined ? start + 1 : last.value.end;
+      const lead = last === undefined ? "" : `,${getKeySeparator(text, last.key.start, lineEnd)}`;
       const key = isJson ? JSON.stringify(name) : name;
-      const place = { name, start: at, end: at, lead: `${lead}${key}: `, mayHaveNotes: false };
-      return this.#insert(new FlowSection(place, [], "]", this.#styleOf(name)));
+      const position = { name, start: offset, end: offset, lead: `${lead}${key}: `, mayHaveNotes: false };
+      return this.#insert(new FlowSection(position, [], "]", this.#getStyle(name)));
     }
-    const place = SECTIONS.indexOf(name);
-    const placeOf = (one: LaidOut): number => (SECTIONS as readonly string[]).indexOf(one.name);
-    const previous = keys.findLast((one) => placeOf(one) >= 0 && placeOf(one) < place);
-    const next = previous === undefined ? keys.find((one) => placeOf(one) > place) : undefined;
-    const behind = previous ?? keys.at(-1);
-    const at =
+    const position = SECTION_ORDER.indexOf(name);
+    const getSectionIndex = (node: LaidOut): number =>
+      (SECTION_ORDER as readonly string[]).indexOf(node.name);
+    const previous = keys.findLast((node) => getSectionIndex(node) >= 0 && getSectionIndex(node) < position);
+    const next = previous === undefined ? keys.find((node) => getSectionIndex(node) > position) : undefined;
+    const anchorKey = previous ?? keys.at(-1);
+    const offset =
       next !== undefined
         ? aboveComments(text, lineStartOf(text, next.key.start), 0, 0)
-        : behind === undefined
+        : anchorKey === undefined
           ? text.length
-          : behindKey(text, behind);
-    const isFirst = text.slice(0, at).trim() === "";
+          : findKeyEnd(text, anchorKey);
+    const isFirst = text.slice(0, offset).trim() === "";
     const head = `${name}:${lineEnd}`;
     const section = new BlockSection(
-      { name, start: at, end: at, head, colon: name.length + 1, original: "" },
+      { name, start: offset, end: offset, head, colon: name.length + 1, original: "" },
       [],
-      this.#styleOf(name),
+      this.#getStyle(name),
     );
     const isLast = next === undefined;
     return this.#insert(section, isLast && !isFirst ? lineEnd : "", isLast ? "" : lineEnd);
@@ -133,28 +134,34 @@ class EditedFile {
 
   /** Inserts a new section between the others in the current text. */
   #insert(section: SectionText, before = "", after = ""): SectionText {
-    let at = 0;
+    let offset = 0;
     for (const [index, piece] of this.#pieces.entries()) {
       const { length } = typeof piece === "string" ? piece : piece.text();
-      const isIn = section.start >= at && section.start <= at + length;
-      if (typeof piece === "string" && isIn) {
-        const cut = section.start - at;
-        this.#pieces.splice(index, 1, piece.slice(0, cut) + before, section, after + piece.slice(cut));
+      const isInside = section.start >= offset && section.start <= offset + length;
+      if (typeof piece === "string" && isInside) {
+        const splitOffset = section.start - offset;
+        this.#pieces.splice(
+          index,
+          1,
+          piece.slice(0, splitOffset) + before,
+          section,
+          after + piece.slice(splitOffset),
+        );
         return section;
       }
       // The text that a section keeps after its last element belongs to it.
-      if (isIn && section.start < at + length) {
+      if (isInside && section.start < offset + length) {
         this.#pieces.splice(index + 1, 0, before, section, after);
         return section;
       }
-      at += length;
+      offset += length;
     }
     throw new EditError(`there is no place for ${section.name}`);
   }
 }
 
 /** Returns the default style of elements without neighbours, with the indentation of another section. */
-function baseStyle({ keys, isJson }: Layout, lineEnd: string): ElementStyle {
+function createBaseStyle({ keys, isJson }: Layout, lineEnd: string): ElementStyle {
   return {
     subjectKey: "value",
     column: keys.find(({ kind }) => kind === "lines")?.column ?? 2,
@@ -167,40 +174,46 @@ function baseStyle({ keys, isJson }: Layout, lineEnd: string): ElementStyle {
   };
 }
 
-function sectionOf(
+function parseSection(
   name: Section,
   source: YamlSource,
-  one: LaidOut,
+  node: LaidOut,
   isFlow: boolean,
   style: ElementStyle,
 ): SectionText {
   const { text } = source;
-  const { key, kind } = one;
+  const { key, kind } = node;
   const start = isFlow ? key.start : lineStartOf(text, key.start);
-  if (kind === "lines") return blockSection(name, source, one, style);
+  if (kind === "lines") return blockSection(name, source, node, style);
   if (kind === "other") throw new EditError(`its ${name} is no list`);
-  const isNothing = kind === "nothing";
-  const { start: from, end: until } = one.value;
-  const written = text.slice(from, until);
-  if (!isFlow && (isNothing || /^\[\s*\]$/.test(written)) && !written.includes("\n")) {
-    const end = lineEndAfter(text, until);
+  const isEmpty = kind === "nothing";
+  const { start: startOffset, end: endOffset } = node.value;
+  const valueText = text.slice(startOffset, endOffset);
+  if (!isFlow && (isEmpty || /^\[\s*\]$/.test(valueText)) && !valueText.includes("\n")) {
+    const end = lineEndAfter(text, endOffset);
     const colon = text.indexOf(":", key.end) + 1;
-    const head = text.slice(start, colon) + text.slice(until, end);
-    const place = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
-    return new BlockSection(place, [], style);
+    const head = text.slice(start, colon) + text.slice(endOffset, end);
+    const position = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
+    return new BlockSection(position, [], style);
   }
-  if (isNothing) throw new EditError(`its ${name} is empty; write [] for none`);
-  const place = { name, start, end: until, lead: text.slice(start, from), mayHaveNotes: !isFlow };
-  return flowSection(place, source, one, style);
+  if (isEmpty) throw new EditError(`its ${name} is empty; write [] for none`);
+  const position = {
+    name,
+    start,
+    end: endOffset,
+    lead: text.slice(start, startOffset),
+    mayHaveNotes: !isFlow,
+  };
+  return flowSection(position, source, node, style);
 }
 
-function behindKey(text: string, { value: { end } }: LaidOut): number {
+function findKeyEnd(text: string, { value: { end } }: LaidOut): number {
   return behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), 0);
 }
 
 /** Returns the separator between two keys of a flow mapping: a newline and indentation, or a space. */
-function leadOf(text: string, keyStart: number, lineEnd: string): string {
+function getKeySeparator(text: string, keyStart: number, lineEnd: string): string {
   const lineStart = lineStartOf(text, keyStart);
-  const pad = text.slice(lineStart, keyStart);
-  return lineStart > 0 && pad.trim() === "" ? lineEnd + pad : " ";
+  const indentation = text.slice(lineStart, keyStart);
+  return lineStart > 0 && indentation.trim() === "" ? lineEnd + indentation : " ";
 }

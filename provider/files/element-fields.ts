@@ -40,7 +40,7 @@ export const ELEMENT_FIELDS = {
     label: "comment",
     // Existing comments at the service may be as short as "---".
     schema: harmlessText("a text")
-      .refine((words) => /[^\p{C}\p{Z}]/u.test(words), SAYS_NOTHING)
+      .refine((text) => /[^\p{C}\p{Z}]/u.test(text), SAYS_NOTHING)
       .describe("Why it is here. The service keeps it, and shows it in its console."),
     json: z.string(),
     columns: ["comment", "comments", "reason", "note", "notes", "description", "why"],
@@ -71,7 +71,7 @@ export const ELEMENT_FIELDS = {
   expires: {
     label: "ends",
     schema: plainText('a date such as 2027-03-31, or "never"')
-      .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${dayInstead(String(issue.input))}` })
+      .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${suggestDate(String(issue.input))}` })
       .refine((day) => !EXPIRES.test(day) || day === "never" || isDate(day), {
         error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
       })
@@ -95,7 +95,7 @@ export const ELEMENT_FIELDS = {
   scope: {
     label: "scope",
     schema: shortText("a text")
-      .refine((scope) => !isKnownInAnotherCase(scope), {
+      .refine((scope) => !isMiscasedScope(scope), {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
       .describe(
@@ -125,28 +125,30 @@ export const ELEMENT_FIELDS = {
   },
 } as const satisfies Readonly<Record<string, ElementField>>;
 
-type Fields = typeof ELEMENT_FIELDS;
-export type ElementFieldName = keyof Fields;
+type ElementFields = typeof ELEMENT_FIELDS;
+export type ElementFieldName = keyof ElementFields;
 
 /** The value of a field in a settings file. */
-export type ElementValue = z.infer<Fields[ElementFieldName]["schema"]>;
+export type ElementValue = z.infer<ElementFields[ElementFieldName]["schema"]>;
 
-type NameWith<Property> = {
-  [Name in ElementFieldName]: Fields[Name] extends Property ? Name : never;
+type FieldNameWith<Property> = {
+  [Name in ElementFieldName]: ElementFields[Name] extends Property ? Name : never;
 }[ElementFieldName];
 
 /** A metadata field, which isn't part of the entry itself. */
-export type SaidFieldName = NameWith<{ readonly isSaid: true }>;
+export type SaidFieldName = FieldNameWith<{ readonly isSaid: true }>;
 
 /** A field that a declaration has under the same name. Scope and type are part of the entry's identity instead. */
-export type TextFieldName = NameWith<{ readonly json: z.ZodType }>;
+export type TextFieldName = FieldNameWith<{ readonly json: z.ZodType }>;
 
-type Texts<Name extends TextFieldName> = { readonly [One in Name]?: z.infer<Fields[One]["json"]> };
+type TextFields<Name extends TextFieldName> = {
+  readonly [One in Name]?: z.infer<ElementFields[One]["json"]>;
+};
 
 /** The metadata of a declaration. The last day (UTC) is `2027-03-31`, or `never`. */
-export type SaidTexts = Texts<SaidFieldName>;
+export type SaidTexts = TextFields<SaidFieldName>;
 
-type EntryFieldName = NameWith<{ readonly isOfEntries: true }>;
+type EntryFieldName = FieldNameWith<{ readonly isOfEntries: true }>;
 
 export const ELEMENT_FIELD_NAMES = Object.keys(ELEMENT_FIELDS) as readonly ElementFieldName[];
 
@@ -161,28 +163,28 @@ export const TEXT_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
 );
 
 /** The schema of an entry's fields besides its value. */
-export const ENTRY_SHAPE = shapeOf(ELEMENT_FIELD_NAMES);
+export const ENTRY_SHAPE = buildFieldShape(ELEMENT_FIELD_NAMES);
 
 /** The schema of a VIP's fields besides its mailbox. */
-export const VIP_SHAPE = shapeOf(
+export const VIP_SHAPE = buildFieldShape(
   ELEMENT_FIELD_NAMES.filter((name): name is Exclude<ElementFieldName, EntryFieldName> => !isOfEntries(name)),
 );
 
 /** The schema of declared fields in JSON reports. */
-export const declaredTexts = jsonOf(TEXT_FIELD_NAMES);
+export const declaredTexts = buildJsonShape(TEXT_FIELD_NAMES);
 
 /** The schema of metadata fields in JSON reports. */
-export const saidTexts = jsonOf(SAID_FIELD_NAMES);
+export const saidTexts = buildJsonShape(SAID_FIELD_NAMES);
 
-function shapeOf<Name extends ElementFieldName>(names: readonly Name[]) {
+function buildFieldShape<Name extends ElementFieldName>(names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, ELEMENT_FIELDS[name].schema.optional()])) as {
-    [One in Name]: z.ZodOptional<Fields[One]["schema"]>;
+    [One in Name]: z.ZodOptional<ElementFields[One]["schema"]>;
   };
 }
 
-function jsonOf<Name extends TextFieldName>(names: readonly Name[]) {
+function buildJsonShape<Name extends TextFieldName>(names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, ELEMENT_FIELDS[name].json.exactOptional()])) as {
-    [One in Name]: z.ZodExactOptional<Fields[One]["json"]>;
+    [One in Name]: z.ZodExactOptional<ElementFields[One]["json"]>;
   };
 }
 
@@ -197,24 +199,26 @@ export function valueInCell(name: ElementFieldName, cell: string): ElementValue 
 }
 
 /** Returns the metadata of a declaration. */
-export function saidOf(one: SaidTexts): SaidTexts {
-  return pick(one, SAID_FIELD_NAMES);
+export function saidOf(fields: SaidTexts): SaidTexts {
+  return pickDefined(fields, SAID_FIELD_NAMES);
 }
 
 /** Returns labelled texts in field order. The expiry is omitted because it has its own wording. */
-export function factsSaid(one: Texts<TextFieldName>): readonly (readonly [label: string, text: string])[] {
+export function factsSaid(
+  fields: TextFields<TextFieldName>,
+): readonly (readonly [label: string, text: string])[] {
   return TEXT_FIELD_NAMES.flatMap((name) => {
-    const said = name === "expires" ? undefined : one[name];
-    return said === undefined ? [] : [[ELEMENT_FIELDS[name].label, String(said)]];
+    const value = name === "expires" ? undefined : fields[name];
+    return value === undefined ? [] : [[ELEMENT_FIELDS[name].label, String(value)]];
   });
 }
 
 /** Returns all declared fields besides the identity. */
-export function textsOf(one: Texts<TextFieldName>): Texts<TextFieldName> {
-  return pick(one, TEXT_FIELD_NAMES);
+export function textsOf(fields: TextFields<TextFieldName>): TextFields<TextFieldName> {
+  return pickDefined(fields, TEXT_FIELD_NAMES);
 }
 
-function pick<From extends object, Name extends keyof From>(
+function pickDefined<From extends object, Name extends keyof From>(
   from: From,
   names: readonly Name[],
 ): Partial<Pick<From, Name>> {
@@ -224,9 +228,9 @@ function pick<From extends object, Name extends keyof From>(
 }
 
 /** Suggests a date instead of invalid text; a term such as 90d is converted. */
-function dayInstead(written: string): string {
+function suggestDate(value: string): string {
   const today = new Date().toISOString().slice(0, 10);
-  const term = daysOfTerm(written) === undefined ? undefined : parseTerm(written, today);
+  const term = daysOfTerm(value) === undefined ? undefined : parseTerm(value, today);
   return term?.ok
     ? `write the last day: ${term.value}, counted from today`
     : "write a date as 2027-03-31, or never";
@@ -238,7 +242,7 @@ export function isDate(day: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
-function isKnownInAnotherCase(scope: string): boolean {
+function isMiscasedScope(scope: string): boolean {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
   return !known.includes(scope) && known.includes(scope.toLowerCase());
 }

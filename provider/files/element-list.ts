@@ -39,16 +39,16 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   /** Whether a run contains short or long elements; absent after a change. */
   readonly #kinds = new Map<T[], { readonly hasShort: boolean; readonly hasLong: boolean }>();
   /** The number of elements out of order, by sort key; computed lazily. */
-  #disorder: number[] | undefined;
+  #disorderCounts: number[] | undefined;
 
   /** @param base the style of elements without neighbours. */
   constructor(section: Section, base: ElementStyle, elements: readonly T[]) {
     this.#section = section;
     this.#base = base;
-    for (let at = 0; at < elements.length; at += MAX_RUN) {
-      const run = elements.slice(at, at + MAX_RUN);
+    for (let start = 0; start < elements.length; start += MAX_RUN) {
+      const run = elements.slice(start, start + MAX_RUN);
       this.#runs.push(run);
-      for (const one of run) this.#index(one, run);
+      for (const one of run) this.#addToIndex(one, run);
     }
   }
 
@@ -66,39 +66,40 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
    * @throws {EditError} if it is missing or ambiguous.
    */
   find(value: string, scope: string | undefined): T {
-    const some = this.#bySubject.get(canonical(value, this.#base)) ?? [];
-    const [one, another] = scope === undefined ? some : some.filter((each) => each.scope === scope);
-    if (one === undefined) throw new EditError(`${quote(value)} is not in its ${this.#section}`);
-    if (another !== undefined) {
+    const candidates = this.#bySubject.get(canonical(value, this.#base)) ?? [];
+    const [element, secondElement] =
+      scope === undefined ? candidates : candidates.filter((candidate) => candidate.scope === scope);
+    if (element === undefined) throw new EditError(`${quote(value)} is not in its ${this.#section}`);
+    if (secondElement !== undefined) {
       throw new EditError(
         `${quote(value)} is in its ${this.#section} more than once, and it was not said which is meant`,
       );
     }
-    return one;
+    return element;
   }
 
-  next(one: T): T | undefined {
-    const run = this.#run(one);
-    return run[run.indexOf(one) + 1] ?? this.#runs[this.#runs.indexOf(run) + 1]?.[0];
+  next(element: T): T | undefined {
+    const run = this.#getRun(element);
+    return run[run.indexOf(element) + 1] ?? this.#runs[this.#runs.indexOf(run) + 1]?.[0];
   }
 
-  previous(one: T): T | undefined {
-    const run = this.#run(one);
-    return run[run.indexOf(one) - 1] ?? this.#runs[this.#runs.indexOf(run) - 1]?.at(-1);
+  previous(element: T): T | undefined {
+    const run = this.#getRun(element);
+    return run[run.indexOf(element) - 1] ?? this.#runs[this.#runs.indexOf(run) - 1]?.at(-1);
   }
 
   /** Returns the sort key if the section is sorted. */
   order(): SortKey | undefined {
     if (this.size < 2) return undefined;
-    if (this.#disorder === undefined) {
-      this.#disorder = SORT_KEYS.map(() => 0);
-      let before: T | undefined;
+    if (this.#disorderCounts === undefined) {
+      this.#disorderCounts = SORT_KEYS.map(() => 0);
+      let previous: T | undefined;
       for (const one of this) {
-        this.#countDisorder(before, one, 1);
-        before = one;
+        this.#countDisorder(previous, one, 1);
+        previous = one;
       }
     }
-    return SORT_KEYS.find((_keyOf, index) => this.#disorder?.[index] === 0);
+    return SORT_KEYS.find((_keyOf, index) => this.#disorderCounts?.[index] === 0);
   }
 
   /**
@@ -106,72 +107,74 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
    *
    * @throws {EditError} if the section already has it.
    */
-  positionOf(element: Readonly<Record<string, Said>>, order: SortKey | undefined): Position<T> {
+  positionOf(element: Readonly<Record<string, Said>>, getSortKey: SortKey | undefined): Position<T> {
     const { subjectKey } = this.#base;
-    const { [subjectKey]: written, scope = DEFAULT_VERDICT_SCOPE } = element;
-    if (written === undefined) throw new EditError(`what is to be added has no ${subjectKey}`);
-    const identity = { subject: canonical(String(written), this.#base), scope: String(scope) };
-    const same = this.#bySubject.get(identity.subject) ?? [];
-    if (same.some((one) => one.scope === identity.scope)) {
+    const { [subjectKey]: rawSubject, scope = DEFAULT_VERDICT_SCOPE } = element;
+    if (rawSubject === undefined) throw new EditError(`what is to be added has no ${subjectKey}`);
+    const identity = { subject: canonical(String(rawSubject), this.#base), scope: String(scope) };
+    const sameSubject = this.#bySubject.get(identity.subject) ?? [];
+    if (sameSubject.some((one) => one.scope === identity.scope)) {
       throw new EditError(`${quote(identity.subject)} is in its ${this.#section} already`);
     }
     const previous =
-      order === undefined ? this.#runs.at(-1)?.at(-1) : this.#lastUpTo(order(identity.subject), order);
+      getSortKey === undefined
+        ? this.#runs.at(-1)?.at(-1)
+        : this.#findLastUpTo(getSortKey(identity.subject), getSortKey);
     const next = previous === undefined ? this.#runs[0]?.[0] : this.next(previous);
-    return { identity, previous, next, style: this.#styleFor(element, previous, next) };
+    return { identity, previous, next, style: this.#chooseStyle(element, previous, next) };
   }
 
-  insert(one: T, previous: T | undefined): void {
+  insert(element: T, previous: T | undefined): void {
     const next = previous === undefined ? this.#runs[0]?.[0] : this.next(previous);
     this.#countDisorder(previous, next, -1);
-    this.#countDisorder(previous, one, 1);
-    this.#countDisorder(one, next, 1);
-    let run = previous === undefined ? this.#runs[0] : this.#run(previous);
+    this.#countDisorder(previous, element, 1);
+    this.#countDisorder(element, next, 1);
+    let run = previous === undefined ? this.#runs[0] : this.#getRun(previous);
     if (run === undefined) {
       run = [];
       this.#runs.push(run);
     }
-    run.splice(previous === undefined ? 0 : run.indexOf(previous) + 1, 0, one);
-    this.#index(one, run);
+    run.splice(previous === undefined ? 0 : run.indexOf(previous) + 1, 0, element);
+    this.#addToIndex(element, run);
     this.#kinds.delete(run);
     if (run.length <= 2 * MAX_RUN) return;
-    const rest = run.splice(MAX_RUN);
-    this.#runs.splice(this.#runs.indexOf(run) + 1, 0, rest);
-    for (const each of rest) this.#runOf.set(each, rest);
+    const newRun = run.splice(MAX_RUN);
+    this.#runs.splice(this.#runs.indexOf(run) + 1, 0, newRun);
+    for (const moved of newRun) this.#runOf.set(moved, newRun);
   }
 
-  remove(one: T): void {
-    const [previous, next] = [this.previous(one), this.next(one)];
-    this.#countDisorder(previous, one, -1);
-    this.#countDisorder(one, next, -1);
+  remove(element: T): void {
+    const [previous, next] = [this.previous(element), this.next(element)];
+    this.#countDisorder(previous, element, -1);
+    this.#countDisorder(element, next, -1);
     this.#countDisorder(previous, next, 1);
-    const run = this.#run(one);
-    run.splice(run.indexOf(one), 1);
+    const run = this.#getRun(element);
+    run.splice(run.indexOf(element), 1);
     if (run.length === 0) this.#runs.splice(this.#runs.indexOf(run), 1);
-    this.#runOf.delete(one);
-    const same = this.#bySubject.get(one.subject);
-    same?.splice(same.indexOf(one), 1);
+    this.#runOf.delete(element);
+    const sameSubject = this.#bySubject.get(element.subject);
+    sameSubject?.splice(sameSubject.indexOf(element), 1);
     this.#kinds.delete(run);
   }
 
   /** Must be called when an element becomes short or long. */
   restyled(one: T): void {
-    this.#kinds.delete(this.#run(one));
+    this.#kinds.delete(this.#getRun(one));
   }
 
-  #run(one: T): T[] {
+  #getRun(one: T): T[] {
     return this.#runOf.get(one) as T[];
   }
 
-  #index(one: T, run: T[]): void {
-    this.#runOf.set(one, run);
-    const same = this.#bySubject.get(one.subject);
-    if (same === undefined) this.#bySubject.set(one.subject, [one]);
-    else same.push(one);
+  #addToIndex(element: T, run: T[]): void {
+    this.#runOf.set(element, run);
+    const sameSubject = this.#bySubject.get(element.subject);
+    if (sameSubject === undefined) this.#bySubject.set(element.subject, [element]);
+    else sameSubject.push(element);
   }
 
   #countDisorder(one: T | undefined, next: T | undefined, by: 1 | -1): void {
-    const counts = this.#disorder;
+    const counts = this.#disorderCounts;
     if (counts === undefined || one === undefined || next === undefined) return;
     for (const [index, keyOf] of SORT_KEYS.entries()) {
       if (keyOf(one.subject) > keyOf(next.subject)) counts[index] = (counts[index] ?? 0) + by;
@@ -179,43 +182,45 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /** Returns the last element of a sorted section whose key isn't above the given one. */
-  #lastUpTo(key: string, keyOf: SortKey): T | undefined {
-    const isUpTo = (one: T | undefined): boolean => keyOf(one?.subject ?? "") <= key;
-    const run = this.#runs[countLeading(this.#runs, ([first]) => isUpTo(first)) - 1];
-    return run?.[countLeading(run, isUpTo) - 1];
+  #findLastUpTo(key: string, keyOf: SortKey): T | undefined {
+    const isAtMost = (one: T | undefined): boolean => keyOf(one?.subject ?? "") <= key;
+    const run = this.#runs[countLeading(this.#runs, ([first]) => isAtMost(first)) - 1];
+    return run?.[countLeading(run, isAtMost) - 1];
   }
 
   /** A new element copies the style of the one above or below; with more keys, that of the nearest long one. */
-  #styleFor(
+  #chooseStyle(
     element: Readonly<Record<string, Said>>,
     previous: T | undefined,
     next: T | undefined,
   ): ElementStyle {
     const neighbour = (previous ?? next)?.style ?? this.#base;
     if (Object.keys(element).length === 1) {
-      const isShort = this.size === 0 || this.#runs.some((run) => this.#kindsOf(run).hasShort);
+      const isShort = this.size === 0 || this.#runs.some((run) => this.#getKinds(run).hasShort);
       return { ...neighbour, isShort };
     }
     if (!neighbour.isShort) return neighbour;
-    const long = this.#longUpTo(previous) ?? this.#longFrom(next);
+    const long = this.#findLongUpTo(previous) ?? this.#findLongFrom(next);
     return long === undefined ? neighbour : { ...long.style, column: neighbour.column };
   }
 
-  #longUpTo(last: T | undefined): T | undefined {
+  #findLongUpTo(last: T | undefined): T | undefined {
     if (last === undefined) return undefined;
-    const run = this.#run(last);
-    const before = this.#runs.slice(0, this.#runs.indexOf(run)).findLast((one) => this.#kindsOf(one).hasLong);
-    return run.slice(0, run.indexOf(last) + 1).findLast(isLong) ?? before?.findLast(isLong);
+    const run = this.#getRun(last);
+    const earlierRun = this.#runs
+      .slice(0, this.#runs.indexOf(run))
+      .findLast((one) => this.#getKinds(one).hasLong);
+    return run.slice(0, run.indexOf(last) + 1).findLast(isLong) ?? earlierRun?.findLast(isLong);
   }
 
-  #longFrom(first: T | undefined): T | undefined {
+  #findLongFrom(first: T | undefined): T | undefined {
     if (first === undefined) return undefined;
-    const run = this.#run(first);
-    const behind = this.#runs.slice(this.#runs.indexOf(run) + 1).find((one) => this.#kindsOf(one).hasLong);
-    return run.slice(run.indexOf(first)).find(isLong) ?? behind?.find(isLong);
+    const run = this.#getRun(first);
+    const laterRun = this.#runs.slice(this.#runs.indexOf(run) + 1).find((one) => this.#getKinds(one).hasLong);
+    return run.slice(run.indexOf(first)).find(isLong) ?? laterRun?.find(isLong);
   }
 
-  #kindsOf(run: T[]): { readonly hasShort: boolean; readonly hasLong: boolean } {
+  #getKinds(run: T[]): { readonly hasShort: boolean; readonly hasLong: boolean } {
     let kinds = this.#kinds.get(run);
     if (kinds === undefined) {
       kinds = { hasShort: run.some(({ isShort }) => isShort), hasLong: run.some(isLong) };
@@ -230,11 +235,11 @@ function isLong({ isShort }: ListElement): boolean {
 }
 
 /** Counts the leading elements that match a condition, by binary search. */
-function countLeading<E>(all: readonly E[], isIn: (one: E) => boolean): number {
-  let [low, high] = [0, all.length];
+function countLeading<E>(items: readonly E[], predicate: (item: E) => boolean): number {
+  let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (isIn(all[middle] as E)) low = middle + 1;
+    if (predicate(items[middle] as E)) low = middle + 1;
     else high = middle;
   }
   return low;

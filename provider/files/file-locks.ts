@@ -23,7 +23,7 @@ const POLL_MS = 50;
  * working trees, share one lock; elsewhere, all files of a directory do.
  */
 export class FileLocks implements Disposable {
-  readonly #held = new Map<string, () => void>();
+  readonly #releases = new Map<string, () => void>();
 
   /**
    * Acquires the locks of files in a fixed order, which prevents deadlocks. Missing files and several names of one file are allowed. Takes
@@ -39,11 +39,16 @@ export class FileLocks implements Disposable {
 
   /** Acquires the locks of more files, unless they are already held. */
   async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWait = {}): Promise<void> {
-    const places = new Map(files.map((file) => [lockPlaceOf(file), file]));
+    const filesByDirectory = new Map(files.map((file) => [findLockDirectory(file), file]));
     try {
-      for (const [place, file] of [...places].sort(([one], [other]) => (one < other ? -1 : 1))) {
-        if (this.#held.has(place)) continue;
-        this.#held.set(place, await acquireAt(place, file, { timeoutMs, ...(onWait && { onWait }) }));
+      for (const [lockDirectory, file] of [...filesByDirectory].sort(([one], [other]) =>
+        one < other ? -1 : 1,
+      )) {
+        if (this.#releases.has(lockDirectory)) continue;
+        this.#releases.set(
+          lockDirectory,
+          await acquireDirectoryLock(lockDirectory, file, { timeoutMs, ...(onWait && { onWait }) }),
+        );
       }
     } catch (error) {
       this.release();
@@ -53,8 +58,8 @@ export class FileLocks implements Disposable {
 
   /** Releases the locks, which can be acquired again. */
   release(): void {
-    for (const release of [...this.#held.values()].reverse()) release();
-    this.#held.clear();
+    for (const release of [...this.#releases.values()].reverse()) release();
+    this.#releases.clear();
   }
 
   [Symbol.dispose](): void {
@@ -63,29 +68,29 @@ export class FileLocks implements Disposable {
 }
 
 /** Returns the directory that a file's lock belongs to: the shared git directory, otherwise the file's own directory. */
-function lockPlaceOf(file: string): string {
+function findLockDirectory(file: string): string {
   const repository = repositoryOfFile(file);
-  const shared = repository === undefined ? undefined : gitDirectoryOf(repository);
-  return shared ?? dirname(realPath(resolve(file)));
+  const gitDirectory = repository === undefined ? undefined : gitDirectoryOf(repository);
+  return gitDirectory ?? dirname(realPath(resolve(file)));
 }
 
-async function acquireAt(
-  place: string,
+async function acquireDirectoryLock(
+  lockDirectory: string,
   file: string,
   wait: Pick<LockWait, "onWait"> & { readonly timeoutMs: number },
 ): Promise<() => void> {
   const options = { ...wait, pollMs: POLL_MS };
   try {
     const repository = repositoryOfFile(file);
-    if (repository !== undefined && gitDirectoryOf(repository) === place) {
+    if (repository !== undefined && gitDirectoryOf(repository) === lockDirectory) {
       try {
-        return await acquireLock(join(place, "email-security.lock"), options);
+        return await acquireLock(join(lockDirectory, "email-security.lock"), options);
       } catch (error) {
         // The repository belongs to another user or is on a read-only disk.
-        if (!isRefused(error)) throw error;
+        if (!isPermissionError(error)) throw error;
       }
     }
-    return await acquireOutside(place, options);
+    return await acquireTemporaryLock(lockDirectory, options);
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;
     throw new EmailSecurityError(
@@ -97,14 +102,14 @@ async function acquireAt(
 }
 
 /** Locks in this user's temporary directory leave no files next to the settings. */
-async function acquireOutside(
-  place: string,
+async function acquireTemporaryLock(
+  lockDirectory: string,
   options: Parameters<typeof acquireLock>[1],
 ): Promise<() => void> {
   const name = `email-security-locks-${process.getuid?.() ?? userInfo().username}`;
   const directory = openOwnFolder({ parent: tmpdir(), name });
   try {
-    const key = createHash("sha256").update(place).digest("hex").slice(0, 32);
+    const key = createHash("sha256").update(lockDirectory).digest("hex").slice(0, 32);
     const release = await acquireLock(join(directory.path, `${key}.lock`), options);
     return () => {
       release();
@@ -116,6 +121,6 @@ async function acquireOutside(
   }
 }
 
-function isRefused(error: unknown): boolean {
+function isPermissionError(error: unknown): boolean {
   return ["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "");
 }

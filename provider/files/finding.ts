@@ -37,17 +37,17 @@ export function lineText({ file, line }: Place): string {
   return `${printable(file)}:${line}`;
 }
 
-const SERIOUSNESS: readonly FindingLevel[] = ["error", "warning", "note"];
+const LEVELS_BY_SEVERITY: readonly FindingLevel[] = ["error", "warning", "note"];
 
 /** Sorts the most serious first; stable. */
 export function sortBySeriousness(findings: readonly Finding[]): Finding[] {
-  return SERIOUSNESS.flatMap((wanted) => findings.filter(({ level }) => level === wanted));
+  return LEVELS_BY_SEVERITY.flatMap((severity) => findings.filter(({ level }) => level === severity));
 }
 
 /** Formats a finding on one line: `settings/acme.yaml:12:5 error: … (yaml-tab)`. */
 export function findingText({ code, level, message, place }: Finding): string {
-  const at = place === undefined ? "" : `${placeText(place)} `;
-  return `${at}${level}: ${message} (${code})`;
+  const prefix = place === undefined ? "" : `${placeText(place)} `;
+  return `${prefix}${level}: ${message} (${code})`;
 }
 
 /** Invalid settings files: all errors with their locations. Nothing was read from the tenant. */
@@ -65,15 +65,15 @@ export class SettingsFileError extends EmailSecurityError {
 /** Formats all errors of an invalid file, one per line, as an error message. */
 export function mistakesText(file: string, findings: readonly Finding[]): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const shown = errors
-    .slice(0, SHOWN)
+  const lines = errors
+    .slice(0, MAX_LISTED)
     .map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
-  const more = errors.length > SHOWN ? [`  … and ${errors.length - SHOWN} more`] : [];
-  const problems = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
-  return [`${printable(file)} can't be used: it has ${problems}.`, ...shown, ...more].join("\n");
+  const moreLines = errors.length > MAX_LISTED ? [`  … and ${errors.length - MAX_LISTED} more`] : [];
+  const mistakeCount = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
+  return [`${printable(file)} can't be used: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");
 }
 
-const SHOWN = 100;
+const MAX_LISTED = 100;
 
 /** Returns whether a finding makes the file invalid. */
 export function hasErrors(findings: readonly Finding[]): boolean {

@@ -44,9 +44,11 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
   const { today, dryRun = false, ...csv } = options;
   const table = readCsv(bytes, csv);
   const readYaml = readingOnce();
-  const when = { readYaml, ...withoutUndefined({ today }) };
-  const before = existsSync(file) ? textOf(file, when) : { text: "version: 1\n", settings: undefined };
-  const { added, present, different } = sorted(table, before.settings);
+  const readOptions = { readYaml, ...withoutUndefined({ today }) };
+  const before = existsSync(file)
+    ? readSettingsText(file, readOptions)
+    : { text: "version: 1\n", settings: undefined };
+  const { added, present, different } = classifyRows(table, before.settings);
   const text = editSettings(
     before.text,
     added.map(({ section, element, reviewed }) => ({
@@ -57,76 +59,86 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
     })),
     (text) => readYaml(text, file),
   );
-  refuseUnusable(file, text, added, when);
+  assertUsable(file, text, added, readOptions);
   if (!dryRun && added.length > 0) writeSettings(file, text);
   return { added, present, different, ignored: table.ignored };
 }
 
-function textOf(file: string, when: ReadOptions): { text: string; settings: Settings } {
-  const { settings, findings } = inspectSettings(file, when);
+function readSettingsText(file: string, readOptions: ReadOptions): { text: string; settings: Settings } {
+  const { settings, findings } = inspectSettings(file, readOptions);
   if (settings === undefined) throw new SettingsFileError(file, findings);
   return { text: readerFrom(file)(file), settings };
 }
 
 /** Splits the rows into new and existing ones. A value on the other list is a mistake, because the table doesn't ask to move it. */
-function sorted({ rows, columns }: CsvTable, settings: Settings | undefined): Omit<CsvImport, "ignored"> {
+function classifyRows(
+  { rows, columns }: CsvTable,
+  settings: Settings | undefined,
+): Omit<CsvImport, "ignored"> {
   const declared = [...(settings?.entries ?? []), ...(settings?.vips ?? []), ...(settings?.expired ?? [])];
-  const bySubject = new Map(declared.map((one) => [subjectOf(one), one]));
-  const inTable = new Set(rows.map(subjectOfRow));
-  const otherScope = new Map(
-    declared.flatMap((one) =>
-      one.kind === "entry" && !inTable.has(subjectOf(one))
-        ? [[`${one.list} ${one.value}`, one] as const]
+  const bySubject = new Map(declared.map((declaration) => [getDeclaredRowKey(declaration), declaration]));
+  const tableKeys = new Set(rows.map(subjectOfRow));
+  const entriesInOtherScope = new Map(
+    declared.flatMap((declaration) =>
+      declaration.kind === "entry" && !tableKeys.has(getDeclaredRowKey(declaration))
+        ? [[`${declaration.list} ${declaration.value}`, declaration] as const]
         : [],
     ),
   );
   /** Finds the declaration of a row. A row with a changed scope matches the entry in another scope, unless another row does. */
-  const declaredFor = (row: CsvRow): DeclaredEntry | DeclaredVip | undefined => {
-    const there = bySubject.get(subjectOfRow(row));
-    if (there !== undefined || row.section === "vips" || !columns.has("scope")) return there;
-    return otherScope.get(`${row.section} ${canonicalValue(row.element["value"] ?? "")}`);
+  const findDeclaration = (row: CsvRow): DeclaredEntry | DeclaredVip | undefined => {
+    const existing = bySubject.get(subjectOfRow(row));
+    if (existing !== undefined || row.section === "vips" || !columns.has("scope")) return existing;
+    return entriesInOtherScope.get(`${row.section} ${canonicalValue(row.element["value"] ?? "")}`);
   };
   const [added, present]: [CsvRow[], CsvRow[]] = [[], []];
-  const different: CsvDifference[] = [];
+  const differences: CsvDifference[] = [];
   const mistakes: CsvMistake[] = [];
   for (const row of rows) {
-    const there = declaredFor(row);
-    if (there === undefined) added.push(row);
-    else if (there.kind === "vip" || there.list === row.section) {
-      const found = differencesOf(row, there, columns);
-      different.push(...found);
-      if (found.length === 0) present.push(row);
+    const existing = findDeclaration(row);
+    if (existing === undefined) added.push(row);
+    else if (existing.kind === "vip" || existing.list === row.section) {
+      const rowDifferences = differencesOf(row, existing, columns);
+      differences.push(...rowDifferences);
+      if (rowDifferences.length === 0) present.push(row);
     } else {
-      const message = `is on the ${there.list} list at ${lineText(there.place)}; take it away there first`;
+      const message = `is on the ${existing.list} list at ${lineText(existing.place)}; take it away there first`;
       mistakes.push({ row: row.row, message });
     }
   }
   if (mistakes.length > 0) throw new CsvError(mistakes);
-  return { added, present, different };
+  return { added, present, different: differences };
 }
 
-function subjectOf(one: DeclaredEntry | DeclaredVip): string {
-  return one.kind === "vip"
-    ? subjectOfRow({ section: "vips", element: { email: one.email } })
-    : subjectOfRow({ section: one.list, element: { value: one.value, scope: one.verdictScope } });
+function getDeclaredRowKey(declaration: DeclaredEntry | DeclaredVip): string {
+  return declaration.kind === "vip"
+    ? subjectOfRow({ section: "vips", element: { email: declaration.email } })
+    : subjectOfRow({
+        section: declaration.list,
+        element: { value: declaration.value, scope: declaration.verdictScope },
+      });
 }
 
 /** Asserts that the resulting file is valid, for example without risky entries; reports errors by row. */
-function refuseUnusable(file: string, text: string, added: readonly CsvRow[], when: ReadOptions): void {
+function assertUsable(file: string, text: string, added: readonly CsvRow[], readOptions: ReadOptions): void {
   const path = resolve(file);
-  const fromDisk = readerFrom(file);
-  const readFile = (asked: string): string => (resolve(asked) === path ? text : fromDisk(asked));
-  const { draft, findings } = inspectSettings(file, { ...when, readFile });
+  const readFromDisk = readerFrom(file);
+  const readFile = (requestedPath: string): string =>
+    resolve(requestedPath) === path ? text : readFromDisk(requestedPath);
+  const { draft, findings } = inspectSettings(file, { ...readOptions, readFile });
   const errors = findings.filter(({ level }) => level === "error");
   if (errors.length === 0) return;
-  const rowOf = new Map(added.map((row) => [subjectOfRow(row), row]));
+  const rowsByKey = new Map(added.map((row) => [subjectOfRow(row), row]));
   const declared = new Map(
-    [...(draft?.entries ?? []), ...(draft?.vips ?? [])].map((one) => [`${one.kind} ${one.key}`, one]),
+    [...(draft?.entries ?? []), ...(draft?.vips ?? [])].map((declaration) => [
+      `${declaration.kind} ${declaration.key}`,
+      declaration,
+    ]),
   );
   throw new CsvError(
     errors.map(({ message, subject }): CsvMistake => {
-      const one = subject === undefined ? undefined : declared.get(`${subject.kind} ${subject.key}`);
-      const row = one === undefined ? undefined : rowOf.get(subjectOf(one));
+      const declaration = subject === undefined ? undefined : declared.get(`${subject.kind} ${subject.key}`);
+      const row = declaration === undefined ? undefined : rowsByKey.get(getDeclaredRowKey(declaration));
       return row === undefined ? { message } : { row: row.row, message };
     }),
   );

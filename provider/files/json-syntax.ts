@@ -7,11 +7,11 @@ export function isJsonFile(file: string): boolean {
 }
 
 /** Reports syntax that is valid in YAML but not in JSON: trailing commas, comments, unquoted keys. */
-export function refuseInvalidJson(text: string, refuse: Refuse): void {
+export function refuseInvalidJson(text: string, reportProblem: Refuse): void {
   const bom = text.startsWith("\uFEFF") ? 1 : 0;
   const json = text.slice(bom);
-  const why = jsonError(json);
-  if (why === undefined) return;
+  const errorMessage = getJsonError(json);
+  if (errorMessage === undefined) return;
   // The parser doesn't always report the position, so find the shortest prefix that can't be completed.
   let [low, high] = [0, json.length];
   while (low < high) {
@@ -19,13 +19,13 @@ export function refuseInvalidJson(text: string, refuse: Refuse): void {
     if (isCompletable(json.slice(0, middle + 1))) low = middle + 1;
     else high = middle;
   }
-  const reason = why
+  const reason = errorMessage
     .replace(/ in JSON at position \d+.*$/, "")
     .replace(/, [^,]*"[^"]*" is not valid JSON$/s, "");
-  refuse("json-syntax", `is not valid JSON: ${printable(reason)}`, low + bom);
+  reportProblem("json-syntax", `is not valid JSON: ${printable(reason)}`, low + bom);
 }
 
-function jsonError(json: string): string | undefined {
+function getJsonError(json: string): string | undefined {
   try {
     JSON.parse(json);
     return undefined;
@@ -34,8 +34,8 @@ function jsonError(json: string): string | undefined {
   }
 }
 
-function isCompletable(beginning: string): boolean {
-  const why = jsonError(beginning);
-  if (why === undefined || /end of JSON|Unterminated/.test(why)) return true;
-  return Number(/at position (\d+)/.exec(why)?.[1] ?? 0) >= beginning.length;
+function isCompletable(prefix: string): boolean {
+  const errorMessage = getJsonError(prefix);
+  if (errorMessage === undefined || /end of JSON|Unterminated/.test(errorMessage)) return true;
+  return Number(/at position (\d+)/.exec(errorMessage)?.[1] ?? 0) >= prefix.length;
 }

@@ -14,64 +14,69 @@ export type Part = DeclaredInFile["own"];
  * Returns whether each declaration of a file passes the list checks with a tenant's own domains. Cached, because hundreds of tenants may
  * include the file.
  */
-export function isPartWell(part: Part, own: OwnDomains): boolean {
-  return judged(part).isWell(own);
+export function isPartWell(part: Part, ownDomains: OwnDomains): boolean {
+  return getPartChecks(part).isWell(ownDomains);
 }
 
 /** Returns whether the keys alone identify all declarations of a file. Then none of them conflict, because keys are unique. */
 export function areNamedByKeys(part: Part): boolean {
-  return judged(part).areKeysNames;
+  return getPartChecks(part).areKeysNames;
 }
 
-function judged(part: Part): JudgedPart {
-  let known = JUDGED.get(part);
-  if (known === undefined) {
-    known = new JudgedPart(part);
-    JUDGED.set(part, known);
+function getPartChecks(part: Part): PartChecks {
+  let checks = CACHE.get(part);
+  if (checks === undefined) {
+    checks = new PartChecks(part);
+    CACHE.set(part, checks);
   }
-  return known;
+  return checks;
 }
 
-const JUDGED = new WeakMap<Part, JudgedPart>();
+const CACHE = new WeakMap<Part, PartChecks>();
 
-class JudgedPart {
+class PartChecks {
   readonly areKeysNames: boolean;
-  readonly #isRead: boolean;
+  readonly #isReadable: boolean;
   /** Entries without an accepted risk. */
-  readonly #open: readonly DeclaredEntry[];
-  #wasAsked = false;
-  #toOwn: ((own: OwnDomains) => boolean) | undefined;
+  readonly #unacceptedEntries: readonly DeclaredEntry[];
+  #wasChecked = false;
+  #isRiskyFor: ((ownDomains: OwnDomains) => boolean) | undefined;
 
   constructor(part: Part) {
-    this.#isRead = part.every(isRead);
-    this.areKeysNames = part.every((one) => kindOf(one).subject(one.key) === one.key);
-    this.#open = part.filter(
+    this.#isReadable = part.every(isReadableDeclaration);
+    this.areKeysNames = part.every((one) => getListKind(one).subject(one.key) === one.key);
+    this.#unacceptedEntries = part.filter(
       (one): one is DeclaredEntry => one.kind === "entry" && !isReason(one.acceptRisk ?? ""),
     );
   }
 
-  isWell(own: OwnDomains): boolean {
-    if (!this.#isRead) return false;
+  isWell(ownDomains: OwnDomains): boolean {
+    if (!this.#isReadable) return false;
     // The first tenant is checked directly; an index only pays off for more.
-    if (!this.#wasAsked) {
-      this.#wasAsked = true;
-      return this.#open.every((entry) => refusalOf(entry, own) === undefined);
+    if (!this.#wasChecked) {
+      this.#wasChecked = true;
+      return this.#unacceptedEntries.every((entry) => refusalOf(entry, ownDomains) === undefined);
     }
-    this.#toOwn ??= risksWithOwn(this.#open);
-    return !this.#toOwn(own);
+    this.#isRiskyFor ??= createRiskTest(this.#unacceptedEntries);
+    return !this.#isRiskyFor(ownDomains);
   }
 }
 
-function kindOf({ kind }: DeclaredEntry | DeclaredVip): ListKind {
+function getListKind({ kind }: DeclaredEntry | DeclaredVip): ListKind {
   return kind === "entry" ? ENTRIES : MEMBERS;
 }
 
 /** Returns whether the list check accepts a declaration. */
-function isRead(one: DeclaredEntry | DeclaredVip): boolean {
+function isReadableDeclaration(declaration: DeclaredEntry | DeclaredVip): boolean {
   // Fast path for most entries, which the check accepts without further analysis.
-  if (one.kind === "entry" && one.key === one.value && isPlainEntry(one.key, one.text)) return true;
-  const raw = one.kind === "entry" ? entryArguments(one) : memberArguments(one);
-  const element = kindOf(one).readElement(raw, undefined);
+  if (
+    declaration.kind === "entry" &&
+    declaration.key === declaration.value &&
+    isPlainEntry(declaration.key, declaration.text)
+  )
+    return true;
+  const raw = declaration.kind === "entry" ? entryArguments(declaration) : memberArguments(declaration);
+  const element = getListKind(declaration).readElement(raw, undefined);
   return typeof element === "object" && "key" in element && typeof element.text === "string";
 }
 
@@ -79,21 +84,23 @@ function isRead(one: DeclaredEntry | DeclaredVip): boolean {
  * Returns a function that tests whether any entry may be risky with a tenant's own domains. It looks up the few own domains instead of all
  * entries: an entry is risky if it equals an own domain, or lies below or above it.
  */
-function risksWithOwn(entries: readonly DeclaredEntry[]): (own: OwnDomains) => boolean {
+function createRiskTest(entries: readonly DeclaredEntry[]): (ownDomains: OwnDomains) => boolean {
   if (entries.some((entry) => refusalOf(entry, NO_OWN_DOMAINS) !== undefined)) return () => true;
-  const whole = new Set<string>();
-  const within = new Set<string>();
-  const allowed = new Set<string>();
+  const wholeDomains = new Set<string>();
+  const coveredDomains = new Set<string>();
+  const allowedDomains = new Set<string>();
   for (const { list, entryType, value } of entries) {
     if (entryType === "ip") continue;
     const domain = value.slice(value.lastIndexOf("@") + 1);
-    if (entryType === "domain") whole.add(domain);
-    within.add(domain);
-    for (const above of domainsAbove(domain)) within.add(above);
+    if (entryType === "domain") wholeDomains.add(domain);
+    coveredDomains.add(domain);
+    for (const parentDomain of domainsAbove(domain)) coveredDomains.add(parentDomain);
     // An allow may also look like an own domain.
-    if (list === "allow") allowed.add(domain);
+    if (list === "allow") allowedDomains.add(domain);
   }
-  return (own) =>
-    own.names.some((name) => within.has(name) || domainsAbove(name).some((above) => whole.has(above))) ||
-    [...allowed].some((domain) => own.lookAlikeOf(domain) !== undefined);
+  return (ownDomains) =>
+    ownDomains.names.some(
+      (name) =>
+        coveredDomains.has(name) || domainsAbove(name).some((parentDomain) => wholeDomains.has(parentDomain)),
+    ) || [...allowedDomains].some((domain) => ownDomains.lookAlikeOf(domain) !== undefined);
 }

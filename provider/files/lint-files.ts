@@ -35,8 +35,8 @@ export interface LintedTenant {
 }
 
 /** The default directory of settings files. */
-const FOLDER = "settings";
-const SINGLE_FILE = "settings.yaml";
+const DEFAULT_DIRECTORY = "settings";
+const DEFAULT_FILE = "settings.yaml";
 
 /**
  * Lints several settings files, or all in a directory.
@@ -44,41 +44,43 @@ const SINGLE_FILE = "settings.yaml";
  * An included file is linted as part of the including file, which may contain its own domains and policy. That file is found if it is
  * named, or lies in the default location. Only errors are reported for its other content, because they can hide further findings.
  *
- * @param named files and directories. Default if empty: the directory `settings`, or else `settings.yaml`.
+ * @param paths files and directories. Default if empty: the directory `settings`, or else `settings.yaml`.
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
-export function lintFiles(named: readonly string[], options: ReadOptions = {}): FilesLintResult {
-  const candidates = new Map(filesOf(named).map((file) => [resolve(file), file]));
-  const shared: ReadOptions = { cache: new Map(), ...options };
-  const results = new Map([...candidates].map(([path, file]) => [path, lintSettings(file, shared)]));
-  const asked = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
-  for (const file of mayInclude([...candidates.keys()])) {
-    const result = lintSettings(file, shared);
-    const includes = result.files.some((one) => candidates.has(resolve(one)));
+export function lintFiles(paths: readonly string[], options: ReadOptions = {}): FilesLintResult {
+  const candidates = new Map(resolveSettingsFiles(paths).map((file) => [resolve(file), file]));
+  const sharedOptions: ReadOptions = { cache: new Map(), ...options };
+  const results = new Map([...candidates].map(([path, file]) => [path, lintSettings(file, sharedOptions)]));
+  const readPaths = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
+  for (const file of findIncludingFiles([...candidates.keys()])) {
+    const result = lintSettings(file, sharedOptions);
+    const includesCandidate = result.files.some((one) => candidates.has(resolve(one)));
     // The includes of an invalid file are unknown.
     const isUnknown = result.settings === undefined && result.files.length === 1;
-    if (includes || isUnknown) results.set(resolve(file), result);
+    if (includesCandidate || isUnknown) results.set(resolve(file), result);
   }
-  const tops = topsOf(results);
+  const topLevelFiles = findTopLevelResults(results);
   const findings = new Map<string, Finding>();
-  for (const { findings: found } of tops) {
-    for (const finding of found) {
+  for (const { findings: fileFindings } of topLevelFiles) {
+    for (const finding of fileFindings) {
       const { code, level, message, place } = finding;
-      if (level !== "error" && place !== undefined && !asked.has(resolve(place.file))) continue;
+      if (level !== "error" && place !== undefined && !readPaths.has(resolve(place.file))) continue;
       findings.set(JSON.stringify([place?.file, place?.line, place?.column, code, message]), finding);
     }
   }
   return {
     findings: inOrder([...findings.values()]),
-    files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
-    tops: tops.flatMap(({ files }) => files.slice(0, 1)),
-    tenants: tops.map(asTenant),
-    included: [...results.values()].filter((result) => !tops.includes(result)).map(asTenant),
-    isPartial: tops.some((top) => top.isPartial),
+    files: [...new Set(topLevelFiles.flatMap(({ files }) => files))].sort(),
+    tops: topLevelFiles.flatMap(({ files }) => files.slice(0, 1)),
+    tenants: topLevelFiles.map(buildLintedTenant),
+    included: [...results.values()]
+      .filter((result) => !topLevelFiles.includes(result))
+      .map(buildLintedTenant),
+    isPartial: topLevelFiles.some((top) => top.isPartial),
   };
 }
 
-function asTenant({ files, draft }: LintResult): LintedTenant {
+function buildLintedTenant({ files, draft }: LintResult): LintedTenant {
   return {
     files,
     policy: draft?.policy ?? {},
@@ -87,41 +89,43 @@ function asTenant({ files, draft }: LintResult): LintedTenant {
 }
 
 /** Returns the files that no other file includes, and one file of each include cycle. */
-function topsOf(results: ReadonlyMap<string, LintResult>): LintResult[] {
-  const includedBy = (path: string, { files }: LintResult): string[] =>
+function findTopLevelResults(results: ReadonlyMap<string, LintResult>): LintResult[] {
+  const getIncludedFiles = (path: string, { files }: LintResult): string[] =>
     files.map((file) => resolve(file)).filter((file) => file !== path);
-  const included = new Set([...results].flatMap(([path, result]) => includedBy(path, result)));
-  const tops = [...results].filter(([path]) => !included.has(path));
-  const covered = new Set(tops.flatMap(([path, result]) => [path, ...includedBy(path, result)]));
+  const included = new Set([...results].flatMap(([path, result]) => getIncludedFiles(path, result)));
+  const topLevelFiles = [...results].filter(([path]) => !included.has(path));
+  const covered = new Set(
+    topLevelFiles.flatMap(([path, result]) => [path, ...getIncludedFiles(path, result)]),
+  );
   for (const [path, result] of results) {
     if (covered.has(path)) continue;
-    tops.push([path, result]);
-    for (const file of [path, ...includedBy(path, result)]) covered.add(file);
+    topLevelFiles.push([path, result]);
+    for (const file of [path, ...getIncludedFiles(path, result)]) covered.add(file);
   }
-  return tops.map(([, result]) => result);
+  return topLevelFiles.map(([, result]) => result);
 }
 
 /**
  * Returns the files in the default location that mention one of the given files, directly or indirectly. Searching the text is faster than
  * parsing the settings of many tenants.
  */
-function mayInclude(paths: readonly string[]): string[] {
-  const rest = new Map(
-    defaultFiles()
+function findIncludingFiles(paths: readonly string[]): string[] {
+  const remaining = new Map(
+    findDefaultFiles()
       .filter((file) => !paths.includes(resolve(file)))
       .map((file) => [file, textOf(file)]),
   );
-  const found: string[] = [];
+  const includingFiles: string[] = [];
   for (const names = paths.map((path) => basename(path)); names.length > 0; ) {
     const name = names.shift() ?? "";
-    for (const [file, text] of rest) {
+    for (const [file, text] of remaining) {
       if (!text.includes(name)) continue;
-      rest.delete(file);
-      found.push(file);
+      remaining.delete(file);
+      includingFiles.push(file);
       names.push(basename(file));
     }
   }
-  return found;
+  return includingFiles;
 }
 
 /** Returns the text of a file; empty if it can't be read. */
@@ -133,39 +137,40 @@ export function textOf(file: string): string {
   }
 }
 
-function filesOf(named: readonly string[]): string[] {
-  if (named.length > 0) return named.flatMap((path) => (isFolder(path) ? wantedIn(path) : [path]));
-  const files = defaultFiles();
+function resolveSettingsFiles(paths: readonly string[]): string[] {
+  if (paths.length > 0)
+    return paths.flatMap((path) => (isExistingDirectory(path) ? listRequiredFiles(path) : [path]));
+  const files = findDefaultFiles();
   if (files.length > 0) return files;
-  if (isFolder(FOLDER)) return wantedIn(FOLDER);
+  if (isExistingDirectory(DEFAULT_DIRECTORY)) return listRequiredFiles(DEFAULT_DIRECTORY);
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
-    `There is no folder ${FOLDER} here, and no ${SINGLE_FILE}. Name the settings files.`,
+    `There is no folder ${DEFAULT_DIRECTORY} here, and no ${DEFAULT_FILE}. Name the settings files.`,
   );
 }
 
-function defaultFiles(): string[] {
-  if (isFolder(FOLDER)) return filesIn(FOLDER);
-  return existsSync(SINGLE_FILE) ? [SINGLE_FILE] : [];
+function findDefaultFiles(): string[] {
+  if (isExistingDirectory(DEFAULT_DIRECTORY)) return listYamlFiles(DEFAULT_DIRECTORY);
+  return existsSync(DEFAULT_FILE) ? [DEFAULT_FILE] : [];
 }
 
-function wantedIn(folder: string): string[] {
-  const files = filesIn(folder);
+function listRequiredFiles(directory: string): string[] {
+  const files = listYamlFiles(directory);
   if (files.length > 0) return files;
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
-    `There is no settings file in ${quote(folder, 300)}: none that ends in .yaml or .yml.`,
+    `There is no settings file in ${quote(directory, 300)}: none that ends in .yaml or .yml.`,
   );
 }
 
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+function listYamlFiles(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && /\.ya?ml$/i.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !/(?:^|[\\/])node_modules[\\/]/.test(file))
     .sort();
 }
 
-function isFolder(path: string): boolean {
+function isExistingDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -29,9 +29,10 @@ export interface LintResult {
  * @param file the path relative to the working directory.
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
-  const { settings, draft, findings: found, files } = inspectSettings(file, options);
-  if (draft === undefined) return { findings: found, settings: undefined, draft, isPartial: true, files };
-  const findings = inOrder([...found, ...judgeSettings(draft)]);
+  const { settings, draft, findings: readFindings, files } = inspectSettings(file, options);
+  if (draft === undefined)
+    return { findings: readFindings, settings: undefined, draft, isPartial: true, files };
+  const findings = inOrder([...readFindings, ...judgeSettings(draft)]);
   return {
     findings,
     settings: findings.some(({ level }) => level === "error") ? undefined : settings,
@@ -48,174 +49,187 @@ export function lintSettings(file: string, options: ReadOptions = {}): LintResul
 export function judgeSettings(settings: Settings): Finding[] {
   return [
     ...policyFindings(settings),
-    ...coveredFindings(settings),
-    ...endFindings(settings),
+    ...findCoveredEntries(settings),
+    ...findExpiring(settings),
     ...reviewFindings(settings),
-    ...riskFindings(settings),
-    ...scopeFindings(settings),
+    ...findAcceptedRisks(settings),
+    ...findUnknownScopes(settings),
   ];
 }
 
 /** Entries that expire within this many days get a note. */
-const SOON_DAYS = 30;
+const EXPIRING_SOON_DAYS = 30;
 
 /** Finds entries below another entry: redundant ones and exceptions. */
-function coveredFindings({ entries }: Settings): Finding[] {
+function findCoveredEntries({ entries }: Settings): Finding[] {
   // Most entries of a long list have no declared parent, so index only possible parents.
-  const below = entries.filter((entry) => domainsAbove(entry).length > 0);
-  const asked = new Set(below.flatMap(domainsAbove));
-  if (asked.size === 0) return [];
+  const subdomainEntries = entries.filter((entry) => getParentDomains(entry).length > 0);
+  const parentDomains = new Set(subdomainEntries.flatMap(getParentDomains));
+  if (parentDomains.size === 0) return [];
   const domains = new Map<string, DeclaredEntry>();
   for (const entry of entries) {
-    if (entry.entryType === "domain" && asked.has(entry.value))
-      domains.set(scoped(entry, entry.value), entry);
+    if (entry.entryType === "domain" && parentDomains.has(entry.value))
+      domains.set(getScopedDomain(entry, entry.value), entry);
   }
-  return below.map((entry) => coveredFinding(entry, domains)).filter((found) => found !== undefined);
+  return subdomainEntries
+    .map((entry) => getCoveredFinding(entry, domains))
+    .filter((finding) => finding !== undefined);
 }
 
-function coveredFinding(
+function getCoveredFinding(
   entry: DeclaredEntry,
   domains: ReadonlyMap<string, DeclaredEntry>,
 ): Finding | undefined {
-  for (const domain of domainsAbove(entry)) {
-    const above = domains.get(scoped(entry, domain));
-    if (above === undefined) continue;
-    if (above.list !== entry.list) return contradicted(entry, above);
+  for (const domain of getParentDomains(entry)) {
+    const parentEntry = domains.get(getScopedDomain(entry, domain));
+    if (parentEntry === undefined) continue;
+    if (parentEntry.list !== entry.list) return buildContradictedFinding(entry, parentEntry);
     // If the wider entry expires first, the narrower one is still needed.
-    if (!endsBefore(above, entry)) return shadowed(entry, above);
+    if (!expiresBefore(parentEntry, entry)) return buildShadowedFinding(entry, parentEntry);
   }
   return undefined;
 }
 
 /** Returns a lookup key of a domain in an entry's scope. The default scope needs no new string. */
-function scoped({ verdictScope }: DeclaredEntry, domain: string): string {
+function getScopedDomain({ verdictScope }: DeclaredEntry, domain: string): string {
   return verdictScope === DEFAULT_VERDICT_SCOPE ? domain : `${verdictScope} ${domain}`;
 }
 
 /** Returns the parent domains of an entry, the nearest first. */
-function domainsAbove({ entryType, value }: DeclaredEntry): string[] {
+function getParentDomains({ entryType, value }: DeclaredEntry): string[] {
   if (entryType === "ip") return [];
-  const above: string[] = [];
+  const parents: string[] = [];
   const at = value.lastIndexOf("@");
-  if (at >= 0) above.push(value.slice(at + 1));
+  if (at >= 0) parents.push(value.slice(at + 1));
   // A top-level domain such as `com` can't be declared.
   const last = value.lastIndexOf(".");
   for (let dot = value.indexOf(".", at + 1); dot >= 0 && dot < last; dot = value.indexOf(".", dot + 1)) {
-    above.push(value.slice(dot + 1));
+    parents.push(value.slice(dot + 1));
   }
-  return above;
+  return parents;
 }
 
-function shadowed(entry: DeclaredEntry, above: DeclaredEntry): Finding {
-  return finding(
+function buildShadowedFinding(entry: DeclaredEntry, parentEntry: DeclaredEntry): Finding {
+  return buildFinding(
     "shadowed",
     "warning",
     entry,
-    `${quote(entry.written)} is covered by ${quote(above.written)}, which is on the ${above.list} list at ${lineText(above.place)}; take one of the two away`,
+    `${quote(entry.written)} is covered by ${quote(parentEntry.written)}, which is on the ${parentEntry.list} list at ${lineText(parentEntry.place)}; take one of the two away`,
   );
 }
 
-function contradicted(entry: DeclaredEntry, above: DeclaredEntry): Finding {
-  const [doing, done] = entry.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
-  return finding(
+function buildContradictedFinding(entry: DeclaredEntry, parentEntry: DeclaredEntry): Finding {
+  const [entryEffect, parentEffect] = entry.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
+  return buildFinding(
     "contradicted",
     "note",
     entry,
-    `${quote(entry.written)} is ${doing}, and ${quote(above.written)} above it is ${done} at ${lineText(above.place)}; the service's reference does not say which of the two decides, so find out before you count on the exception`,
+    `${quote(entry.written)} is ${entryEffect}, and ${quote(parentEntry.written)} above it is ${parentEffect} at ${lineText(parentEntry.place)}; the service's reference does not say which of the two decides, so find out before you count on the exception`,
   );
 }
 
-function endsBefore(one: Declared, other: Declared): boolean {
-  return endOf(one) < endOf(other);
+function expiresBefore(one: Declared, other: Declared): boolean {
+  return getExpiryDate(one) < getExpiryDate(other);
 }
 
-function endOf({ expires }: Declared): string {
+function getExpiryDate({ expires }: Declared): string {
   return expires === undefined || expires === "never" ? "9999-12-31" : expires;
 }
 
-function endFindings({ entries, vips, expired, today }: Settings): Finding[] {
-  const soon = dayAfter(today, SOON_DAYS);
+function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
+  const lastSoonDay = addDays(today, EXPIRING_SOON_DAYS);
   return [
-    ...expired.map((one) =>
-      finding(
+    ...expired.map((declaration) =>
+      buildFinding(
         "expired",
         "warning",
-        one,
-        `${quote(one.written)} was declared until ${one.expires}, and is declared no longer; take it away, or write a later date if it is still needed`,
+        declaration,
+        `${quote(declaration.written)} was declared until ${declaration.expires}, and is declared no longer; take it away, or write a later date if it is still needed`,
       ),
     ),
     ...[...entries, ...vips]
-      .filter((one) => one.expires !== undefined && one.expires !== "never" && one.expires <= soon)
-      .map((one) =>
-        finding(
+      .filter(
+        (declaration) =>
+          declaration.expires !== undefined &&
+          declaration.expires !== "never" &&
+          declaration.expires <= lastSoonDay,
+      )
+      .map((declaration) =>
+        buildFinding(
           "expires-soon",
           "note",
-          one,
-          `${quote(one.written)} is declared until ${one.expires}, ${inDays(today, one.expires ?? today)}; write a later date if it is needed for longer`,
+          declaration,
+          `${quote(declaration.written)} is declared until ${declaration.expires}, ${formatRelativeDay(today, declaration.expires ?? today)}; write a later date if it is needed for longer`,
         ),
       ),
   ];
 }
 
 /** Finds likely typos of known scopes, and reports other unknown scopes once, because a service may know them. */
-function scopeFindings({ entries }: Settings): Finding[] {
+function findUnknownScopes({ entries }: Settings): Finding[] {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
-  const told = new Set<string>();
+  const reportedScopes = new Set<string>();
   return entries.flatMap((entry) => {
     const { verdictScope, written } = entry;
     if (known.includes(verdictScope)) return [];
-    const meant = slipOf(verdictScope, known);
-    if (meant === undefined) {
-      if (told.has(verdictScope)) return [];
-      told.add(verdictScope);
+    const suggestion = slipOf(verdictScope, known);
+    if (suggestion === undefined) {
+      if (reportedScopes.has(verdictScope)) return [];
+      reportedScopes.add(verdictScope);
       const message = `${quote(written)} has the scope ${quote(verdictScope)}, which this version does not know: it knows ${known.join(" and ")}. A service that does not know it either refuses the entry when it is written`;
-      return [finding("scope-other", "note", entry, message)];
+      return [buildFinding("scope-other", "note", entry, message)];
     }
-    const message = `${quote(written)} has the scope ${quote(verdictScope)}; did you mean ${meant}? A service that does not know it refuses the entry when it is written`;
-    return [finding("scope-unknown", "warning", entry, message)];
+    const message = `${quote(written)} has the scope ${quote(verdictScope)}; did you mean ${suggestion}? A service that does not know it refuses the entry when it is written`;
+    return [buildFinding("scope-unknown", "warning", entry, message)];
   });
 }
 
-function riskFindings({ entries, ownDomains, policy }: Settings): Finding[] {
-  const own = new OwnDomains([...ownDomains]);
+function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[] {
+  const ownDomainSet = new OwnDomains([...ownDomains]);
   return entries.flatMap((entry) => {
     const { list, entryType, acceptRisk, written, expires } = entry;
     if (acceptRisk === undefined) return [];
-    const risks = risksOf(entry, own);
+    const risks = risksOf(entry, ownDomainSet);
     const isWholeDomain =
       policy.refuseWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
-    const mayLetIn = list === "allow" || (expires !== undefined && expires !== "never");
-    if (risks.length === 0 && !isWholeDomain && mayLetIn) {
-      const what = list === "allow" ? "it" : "its end";
-      const message = `${quote(written)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${what} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
-      return [finding("accepted-mail", "note", entry, message)];
+    const mayAdmitMail = list === "allow" || (expires !== undefined && expires !== "never");
+    if (risks.length === 0 && !isWholeDomain && mayAdmitMail) {
+      const subjectText = list === "allow" ? "it" : "its end";
+      const message = `${quote(written)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${subjectText} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
+      return [buildFinding("accepted-mail", "note", entry, message)];
     }
     if (risks.length === 0 && !isWholeDomain) {
       const message = `${quote(written)} is not risky, as far as can be told here, so there is nothing to accept; take \`acceptRisk\` away, lest it hide a risk to come`;
-      return [finding("accepted-nothing", "warning", entry, message)];
+      return [buildFinding("accepted-nothing", "warning", entry, message)];
     }
-    const told = isWholeDomain
+    const riskText = isWholeDomain
       ? "policy-whole-domain: it allows a whole domain"
       : risks.map(({ code }) => `${code}: it ${RISKS[code].title}`).join("; ");
-    const message = `${quote(written)} is risky (${told}), and accepted because: ${quote(acceptRisk, 500)}`;
-    return [finding("accepted-risk", "note", entry, message)];
+    const message = `${quote(written)} is risky (${riskText}), and accepted because: ${quote(acceptRisk, 500)}`;
+    return [buildFinding("accepted-risk", "note", entry, message)];
   });
 }
 
-function finding(
+function buildFinding(
   code: string,
   level: Finding["level"],
-  one: DeclaredEntry | DeclaredVip,
+  declaration: DeclaredEntry | DeclaredVip,
   message: string,
 ): Finding {
-  return { code, level, message, place: one.place, subject: { kind: one.kind, key: one.key } };
+  return {
+    code,
+    level,
+    message,
+    place: declaration.place,
+    subject: { kind: declaration.kind, key: declaration.key },
+  };
 }
 
-function dayAfter(day: string, days: number): string {
+function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-function inDays(today: string, day: string): string {
+function formatRelativeDay(today: string, day: string): string {
   const days = Math.round((Date.parse(day) - Date.parse(today)) / DAY_MS);
   if (days === 0) return "which is today";
   return days === 1 ? "which is tomorrow" : `in ${days} days`;

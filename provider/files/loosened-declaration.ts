@@ -10,84 +10,98 @@ import type { OptionPath } from "./settings-schema";
 
 /** Reports an included declaration that this file removes; an error if it is protected. */
 export function endLoosened(
-  one: DeclaredEntry | DeclaredVip,
-  place: Place,
-  asked: readonly Demand[],
+  declaration: DeclaredEntry | DeclaredVip,
+  location: Place,
+  demands: readonly Demand[],
 ): readonly Finding[] {
-  const protecting = protectionOf(one, asked);
+  const protection = getProtection(declaration, demands);
   // Removing an allow doesn't weaken anything.
-  if (protecting.demands.length === 0 && one.kind === "entry" && one.list === "allow") return [];
-  const what = `${nameTold(one)}, as ${lineText(one.place)} declares it, is declared no more here`;
-  return [loosened(what, one, place, protecting)];
+  if (protection.demands.length === 0 && declaration.kind === "entry" && declaration.list === "allow")
+    return [];
+  const text = `${describeDeclaration(declaration)}, as ${lineText(declaration.place)} declares it, is declared no more here`;
+  return [buildDeclarationOverride(text, declaration, location, protection)];
 }
 
 /** Reports weaker settings in an override of an included declaration. */
 export function overrideLoosened(
-  one: DeclaredEntry | DeclaredVip,
-  below: DeclaredEntry | DeclaredVip,
-  asked: readonly Demand[],
+  declaration: DeclaredEntry | DeclaredVip,
+  inherited: DeclaredEntry | DeclaredVip,
+  demands: readonly Demand[],
 ): readonly Finding[] {
   const findings: Finding[] = [];
-  const protecting = protectionOf(below, asked);
-  const isAllow = one.kind === "entry" && one.list === "allow";
-  const [end, before] = [endOf(one), endOf(below)];
-  const said = (day: string): string => (day === NO_END ? "without end" : `until ${day}`);
-  if (isAllow ? end > before : end < before) {
-    const what = `${nameTold(one)} is declared ${said(end)} here, and ${said(before)} at ${lineText(below.place)}`;
-    findings.push(loosened(what, one, one.place, isAllow ? { ...protecting, demands: [] } : protecting));
+  const protection = getProtection(inherited, demands);
+  const isAllow = declaration.kind === "entry" && declaration.list === "allow";
+  const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
+  const formatExpiry = (day: string): string => (day === NO_END ? "without end" : `until ${day}`);
+  if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
+    const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, and ${formatExpiry(inheritedExpiry)} at ${lineText(inherited.place)}`;
+    findings.push(
+      buildDeclarationOverride(
+        text,
+        declaration,
+        declaration.place,
+        isAllow ? { ...protection, demands: [] } : protection,
+      ),
+    );
   }
   if (
-    one.kind === "entry" &&
-    below.kind === "entry" &&
-    one.acceptRisk !== undefined &&
-    below.acceptRisk === undefined
+    declaration.kind === "entry" &&
+    inherited.kind === "entry" &&
+    declaration.acceptRisk !== undefined &&
+    inherited.acceptRisk === undefined
   ) {
-    const what = `${nameTold(one)} has an \`acceptRisk\` here, and none at ${lineText(below.place)}`;
-    findings.push(loosened(what, one, one.place, { ...protecting, demands: [] }));
+    const text = `${describeDeclaration(declaration)} has an \`acceptRisk\` here, and none at ${lineText(inherited.place)}`;
+    findings.push(
+      buildDeclarationOverride(text, declaration, declaration.place, { ...protection, demands: [] }),
+    );
   }
   return findings;
 }
 
-function loosened(
-  what: string,
+function buildDeclarationOverride(
+  text: string,
   { kind, key }: DeclaredEntry | DeclaredVip,
-  place: Place,
-  { path, demands }: ReturnType<typeof protectionOf>,
+  location: Place,
+  { path, demands }: ReturnType<typeof getProtection>,
 ): Finding {
   const [demand] = demands;
-  const told = demand === undefined ? what : `${what}, and is protected at ${lineText(demand.place)}`;
-  return loosening(told, path, place, demands, { kind, key });
+  const message = demand === undefined ? text : `${text}, and is protected at ${lineText(demand.place)}`;
+  return loosening(message, path, location, demands, { kind, key });
 }
 
 /** Returns the `protect` demands of included files that match a declaration. */
-function protectionOf(
-  one: DeclaredEntry | DeclaredVip,
-  asked: readonly Demand[],
+function getProtection(
+  declaration: DeclaredEntry | DeclaredVip,
+  demands: readonly Demand[],
 ): { readonly path: OptionPath; readonly demands: readonly Demand[] } {
   const [kind, path] =
-    one.kind === "entry"
+    declaration.kind === "entry"
       ? ([ENTRIES, "lists.entries.protect"] as const)
       : ([MEMBERS, "lists.vips.protect"] as const);
-  const names = (demand: Demand): boolean =>
-    patternsOf(demand).some((pattern) => pattern.matches(kind.target(one.key, one.text)));
-  return { path, demands: asked.filter((demand) => demand.path === path && names(demand)) };
+  const coversDeclaration = (demand: Demand): boolean =>
+    getDemandPatterns(demand).some((pattern) =>
+      pattern.matches(kind.target(declaration.key, declaration.text)),
+    );
+  return { path, demands: demands.filter((demand) => demand.path === path && coversDeclaration(demand)) };
 }
 
-const patterns = new WeakMap<Demand, readonly Pattern[]>();
+const patternCache = new WeakMap<Demand, readonly Pattern[]>();
 
 /** Returns the protect patterns of a demand, parsed once. */
-function patternsOf(demand: Demand): readonly Pattern[] {
-  const read = patterns.get(demand) ?? readPatterns(demand.value as readonly string[]);
-  patterns.set(demand, read);
-  return read;
+function getDemandPatterns(demand: Demand): readonly Pattern[] {
+  const demandPatterns = patternCache.get(demand) ?? readPatterns(demand.value as readonly string[]);
+  patternCache.set(demand, demandPatterns);
+  return demandPatterns;
 }
 
 const NO_END = "9999-12-31";
 
-function endOf({ expires }: Declared): string {
+function getExpiryDate({ expires }: Declared): string {
   return expires === undefined || expires === "never" ? NO_END : expires;
 }
 
-function nameTold(one: DeclaredEntry | DeclaredVip): string {
-  return one.kind === "vip" ? `the VIP ${quote(one.email)}` : `the ${one.list} of ${quote(nameOf(one))}`;
+function describeDeclaration(declaration: DeclaredEntry | DeclaredVip): string {
+  return declaration.kind === "vip"
+    ? `the VIP ${quote(declaration.email)}`
+    : `the ${declaration.list} of ${quote(nameOf(declaration))}`;
 }

@@ -19,96 +19,101 @@ export interface Demand {
 }
 
 /** The direction in which an option becomes stricter. */
-interface Direction<Value> {
+interface OptionOrder<Value> {
   /** Returns whether a value is weaker than another one. */
-  readonly isLooser: (value: Value | undefined, than: Value | undefined) => boolean;
+  readonly isLooser: (value: Value | undefined, reference: Value | undefined) => boolean;
   /** Returns a value as strict as both; undefined if there is none. */
   readonly both?: (one: Value, other: Value) => Value;
 }
 
-const few: Direction<number> = {
-  isLooser: (value = Number.POSITIVE_INFINITY, than = Number.POSITIVE_INFINITY) => value > than,
+const lowerIsStricter: OptionOrder<number> = {
+  isLooser: (value = Number.POSITIVE_INFINITY, reference = Number.POSITIVE_INFINITY) => value > reference,
 };
 
 /** Earlier is stricter. */
-const soon: Direction<string> = {
-  isLooser: (value = "", than = "") => few.isLooser(daysOfTerm(value), daysOfTerm(than)),
+const soonerIsStricter: OptionOrder<string> = {
+  isLooser: (value = "", reference = "") =>
+    lowerIsStricter.isLooser(daysOfTerm(value), daysOfTerm(reference)),
 };
 
 /** One of two values is stricter. */
-function stays<Word>(tight: Word): Direction<Word> {
-  return { isLooser: (value, than) => than === tight && value !== tight };
+function strictOnlyAt<Word>(strictValue: Word): OptionOrder<Word> {
+  return { isLooser: (value, reference) => reference === strictValue && value !== strictValue };
 }
 
 /** The more a list prunes, the fewer unreviewed entries remain. */
-const modes: Direction<ListMode> = { isLooser: isLooserMode };
+const modeOrder: OptionOrder<ListMode> = { isLooser: isLooserMode };
 
 /** No element may be missing. */
-const all: Direction<readonly string[]> = {
-  isLooser: (value = [], than = []) => than.some((one) => !value.includes(one)),
+const supersetIsStricter: OptionOrder<readonly string[]> = {
+  isLooser: (value = [], reference = []) => reference.some((one) => !value.includes(one)),
   both: (one, other) => [...new Set([...one, ...other])],
 };
 
 /** Neither more nor fewer elements: either would touch, or ignore, unintended entries. */
-const same: Direction<readonly string[]> = {
-  isLooser: (value = [], than = []) => all.isLooser(value, than) || all.isLooser(than, value),
+const exactSetOnly: OptionOrder<readonly string[]> = {
+  isLooser: (value = [], reference = []) =>
+    supersetIsStricter.isLooser(value, reference) || supersetIsStricter.isLooser(reference, value),
 };
 
 /** No additional people, and no changed logins. */
-const nobodyElse: Direction<Readonly<Record<string, string>>> = {
-  isLooser: (value, than) =>
-    than !== undefined &&
-    (value === undefined || Object.entries(value).some(([name, login]) => own(than, name) !== login)),
+const subsetIsStricter: OptionOrder<Readonly<Record<string, string>>> = {
+  isLooser: (value, reference) =>
+    reference !== undefined &&
+    (value === undefined ||
+      Object.entries(value).some(([name, login]) => getOwnValue(reference, name) !== login)),
   both: (one, other) =>
-    Object.fromEntries(Object.entries(one).filter(([name, login]) => own(other, name) === login)),
+    Object.fromEntries(Object.entries(one).filter(([name, login]) => getOwnValue(other, name) === login)),
 };
 
-function own(record: Readonly<Record<string, string>>, name: string): string | undefined {
+function getOwnValue(record: Readonly<Record<string, string>>, name: string): string | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** The values aren't comparable. */
-const asItIs: Direction<unknown> = { isLooser: (value, than) => value !== than };
+const equalOnly: OptionOrder<unknown> = { isLooser: (value, reference) => value !== reference };
 
 /** The type requires a direction for every rule and option. */
-const DIRECTIONS = {
+const OPTION_ORDERS = {
   // Reporting writes no unreviewed change.
-  onDrift: stays("report"),
-  "policy.requireComment": all,
-  "policy.requireTicket": all,
-  "policy.ticketPattern": asItIs,
-  "policy.requireOwner": all,
-  "policy.requireExpiry": all,
-  "policy.maxDays": few,
-  "policy.requireTwoPeople": all,
-  "policy.requireApproval": all,
-  "policy.approvers": nobodyElse,
-  "policy.reviewEvery": soon,
-  "policy.refuseWholeDomains": stays(true),
-  "lists.entries.mode": modes,
-  "lists.entries.ignore": same,
-  "lists.entries.protect": all,
-  "lists.entries.maxRemovals": few,
-  "lists.entries.maxRemovalFraction": few,
-  "lists.entries.confirmRemovals": asItIs,
-  "lists.entries.adopt": stays(false),
-  "lists.vips.mode": modes,
-  "lists.vips.ignore": same,
-  "lists.vips.protect": all,
-  "lists.vips.maxRemovals": few,
-  "lists.vips.maxRemovalFraction": few,
-  "lists.vips.confirmRemovals": asItIs,
+  onDrift: strictOnlyAt("report"),
+  "policy.requireComment": supersetIsStricter,
+  "policy.requireTicket": supersetIsStricter,
+  "policy.ticketPattern": equalOnly,
+  "policy.requireOwner": supersetIsStricter,
+  "policy.requireExpiry": supersetIsStricter,
+  "policy.maxDays": lowerIsStricter,
+  "policy.requireTwoPeople": supersetIsStricter,
+  "policy.requireApproval": supersetIsStricter,
+  "policy.approvers": subsetIsStricter,
+  "policy.reviewEvery": soonerIsStricter,
+  "policy.refuseWholeDomains": strictOnlyAt(true),
+  "lists.entries.mode": modeOrder,
+  "lists.entries.ignore": exactSetOnly,
+  "lists.entries.protect": supersetIsStricter,
+  "lists.entries.maxRemovals": lowerIsStricter,
+  "lists.entries.maxRemovalFraction": lowerIsStricter,
+  "lists.entries.confirmRemovals": equalOnly,
+  "lists.entries.adopt": strictOnlyAt(false),
+  "lists.vips.mode": modeOrder,
+  "lists.vips.ignore": exactSetOnly,
+  "lists.vips.protect": supersetIsStricter,
+  "lists.vips.maxRemovals": lowerIsStricter,
+  "lists.vips.maxRemovalFraction": lowerIsStricter,
+  "lists.vips.confirmRemovals": equalOnly,
   // An exclusion is permanent.
-  "lists.vips.onDelete": stays("keep"),
-} as const satisfies Readonly<Record<OptionPath, Pick<Direction<never>, "isLooser">>>;
+  "lists.vips.onDelete": strictOnlyAt("keep"),
+} as const satisfies Readonly<Record<OptionPath, Pick<OptionOrder<never>, "isLooser">>>;
 
 /** Returns the demands of a file, with their locations. */
-export function demandsOf(content: SettingsFile, placeOf: (path: readonly string[]) => Place): Demand[] {
-  const free = new Set<string>(content.mayLoosen);
+export function demandsOf(content: SettingsFile, getLocation: (path: readonly string[]) => Place): Demand[] {
+  const overridablePaths = new Set<string>(content.mayLoosen);
   return OPTION_PATHS.flatMap((path): Demand[] => {
-    const steps = path.split(".");
-    const value = valueAt(content, steps);
-    return value === undefined ? [] : [{ path, value, place: placeOf(steps), isFree: free.has(path) }];
+    const keys = path.split(".");
+    const value = getNestedValue(content, keys);
+    return value === undefined
+      ? []
+      : [{ path, value, place: getLocation(keys), isFree: overridablePaths.has(path) }];
   });
 }
 
@@ -116,39 +121,41 @@ export function demandsOf(content: SettingsFile, placeOf: (path: readonly string
  * Returns implied demands. Ignored patterns must not undo a pruning mode; a confirmed number, or a fraction that allows emptying a list,
  * must not undo a limit.
  */
-export function impliedBy(own: readonly Demand[], { mayLoosen = [] }: SettingsFile): Demand[] {
-  const free = new Set<string>(mayLoosen);
-  const imply = (list: string, option: string, because: readonly string[], value: unknown): Demand[] => {
+export function impliedBy(ownDemands: readonly Demand[], { mayLoosen = [] }: SettingsFile): Demand[] {
+  const overridablePaths = new Set<string>(mayLoosen);
+  const imply = (list: string, option: string, triggers: readonly string[], value: unknown): Demand[] => {
     const path = `lists.${list}.${option}` as OptionPath;
-    const said = own.find((one) => because.some((name) => one.path === `lists.${list}.${name}`));
-    const isSaid = own.some((one) => one.path === path);
-    return said === undefined || isSaid ? [] : [{ path, value, place: said.place, isFree: free.has(path) }];
+    const trigger = ownDemands.find((one) => triggers.some((name) => one.path === `lists.${list}.${name}`));
+    const isSet = ownDemands.some((one) => one.path === path);
+    return trigger === undefined || isSet
+      ? []
+      : [{ path, value, place: trigger.place, isFree: overridablePaths.has(path) }];
   };
   return ["entries", "vips"].flatMap((list) => {
-    const isPruned = own.some(({ path, value }) => path === `lists.${list}.mode` && prunesAny(value));
+    const isPruned = ownDemands.some(({ path, value }) => path === `lists.${list}.mode` && prunesAny(value));
     return [
       ...(isPruned ? imply(list, "ignore", ["mode"], []) : []),
       ...imply(list, "confirmRemovals", ["maxRemovals", "maxRemovalFraction"], undefined),
-      ...imply(list, "maxRemovalFraction", ["maxRemovals"], LESS_THAN_ALL),
+      ...imply(list, "maxRemovalFraction", ["maxRemovals"], LARGEST_PARTIAL_FRACTION),
     ];
   });
 }
 
 /** The largest fraction that can't empty a list. */
-const LESS_THAN_ALL = 1 - Number.EPSILON;
+const LARGEST_PARTIAL_FRACTION = 1 - Number.EPSILON;
 
 /** Returns findings for the demands of included files that a file weakens: notes if allowed, otherwise errors. */
-export function loosenings(own: readonly Demand[], below: readonly Demand[]): Finding[] {
-  return own.flatMap(({ path, value, place }) =>
-    below
-      .filter((demand) => demand.path === path && isLooser(path, value, demand.value))
+export function loosenings(ownDemands: readonly Demand[], inherited: readonly Demand[]): Finding[] {
+  return ownDemands.flatMap(({ path, value, place }) =>
+    inherited
+      .filter((demand) => demand.path === path && isLooserValue(path, value, demand.value))
       .map((demand) => {
-        const asked =
+        const inheritedText =
           demand.value === undefined
             ? "none"
-            : told(demand.value === LESS_THAN_ALL ? "less than 1" : demand.value);
-        const what = `\`${path}\` is ${told(value)} here, which is looser than ${asked}, as ${lineText(demand.place)} asks for`;
-        return loosening(what, path, place, [demand]);
+            : formatOptionValue(demand.value === LARGEST_PARTIAL_FRACTION ? "less than 1" : demand.value);
+        const description = `\`${path}\` is ${formatOptionValue(value)} here, which is looser than ${inheritedText}, as ${lineText(demand.place)} asks for`;
+        return loosening(description, path, place, [demand]);
       }),
   );
 }
@@ -156,81 +163,96 @@ export function loosenings(own: readonly Demand[], below: readonly Demand[]): Fi
 /**
  * Builds the finding of an override.
  *
- * @param what the weaker setting, and what it is compared with.
+ * @param description the weaker setting, and what it is compared with.
  * @param demands the weakened demands.
  */
 export function loosening(
-  what: string,
+  description: string,
   path: OptionPath,
-  place: Place,
+  location: Place,
   demands: readonly Demand[],
   subject?: NonNullable<Finding["subject"]>,
 ): Finding {
-  const strict = demands.find(({ isFree }) => !isFree);
-  const about = subject === undefined ? {} : { subject };
-  if (strict === undefined) {
-    const free = demands[0] === undefined ? "" : `; ${demands[0].place.file} lets it be (\`mayLoosen\`)`;
-    return { code: "loosened", level: "note", message: `${what}${free}`, place, ...about };
+  const strictDemand = demands.find(({ isFree }) => !isFree);
+  const subjectFields = subject === undefined ? {} : { subject };
+  if (strictDemand === undefined) {
+    const permissionNote =
+      demands[0] === undefined ? "" : `; ${demands[0].place.file} lets it be (\`mayLoosen\`)`;
+    return {
+      code: "loosened",
+      level: "note",
+      message: `${description}${permissionNote}`,
+      place: location,
+      ...subjectFields,
+    };
   }
-  const how = `take it away, or let ${quote(strict.place.file, 300)} say \`mayLoosen: [${path}]\`, where it is reviewed by those who asked for it`;
-  return { code: "loosening-refused", level: "error", message: `${what}; ${how}`, place, ...about };
+  const advice = `take it away, or let ${quote(strictDemand.place.file, 300)} say \`mayLoosen: [${path}]\`, where it is reviewed by those who asked for it`;
+  return {
+    code: "loosening-refused",
+    level: "error",
+    message: `${description}; ${advice}`,
+    place: location,
+    ...subjectFields,
+  };
 }
 
 /** The effective options of a file: its own, otherwise those of included files. The stricter value wins. */
 export class Options {
-  readonly #said = new Map<OptionPath, Demand>();
+  readonly #demandByPath = new Map<OptionPath, Demand>();
   /** Values without a common stricter one. */
   readonly conflicts: (readonly [one: Demand, other: Demand])[] = [];
 
-  constructor(own: readonly Demand[], below: readonly Options[]) {
-    for (const demand of own) this.#said.set(demand.path, demand);
-    const decided = new Set(this.#said.keys());
-    for (const demand of below.flatMap(({ demands }) => demands)) {
-      if (decided.has(demand.path)) continue;
-      const there = this.#said.get(demand.path);
-      const tighter = there === undefined ? demand : tighterOf(there, demand);
-      if (tighter === undefined) this.conflicts.push([there as Demand, demand]);
-      else this.#said.set(demand.path, tighter);
+  constructor(ownDemands: readonly Demand[], inherited: readonly Options[]) {
+    for (const demand of ownDemands) this.#demandByPath.set(demand.path, demand);
+    const decidedPaths = new Set(this.#demandByPath.keys());
+    for (const demand of inherited.flatMap(({ demands }) => demands)) {
+      if (decidedPaths.has(demand.path)) continue;
+      const existing = this.#demandByPath.get(demand.path);
+      const tighter = existing === undefined ? demand : getStricterDemand(existing, demand);
+      if (tighter === undefined) this.conflicts.push([existing as Demand, demand]);
+      else this.#demandByPath.set(demand.path, tighter);
     }
   }
 
   get demands(): Demand[] {
-    return [...this.#said.values()];
+    return [...this.#demandByPath.values()];
   }
 
   placeOf(path: string): Place | undefined {
-    return this.#said.get(path as OptionPath)?.place;
+    return this.#demandByPath.get(path as OptionPath)?.place;
   }
 
   value(path: OptionPath): unknown {
-    return this.#said.get(path)?.value;
+    return this.#demandByPath.get(path)?.value;
   }
 
   /** Returns the options under `policy`, `lists.entries` or `lists.vips`, as in a file. */
   under(prefix: string): Record<string, unknown> {
-    const own = this.demands.filter(({ path }) => path.startsWith(`${prefix}.`));
-    return Object.fromEntries(own.map(({ path, value }) => [path.slice(prefix.length + 1), value]));
+    const matchingDemands = this.demands.filter(({ path }) => path.startsWith(`${prefix}.`));
+    return Object.fromEntries(
+      matchingDemands.map(({ path, value }) => [path.slice(prefix.length + 1), value]),
+    );
   }
 }
 
-function tighterOf(one: Demand, other: Demand): Demand | undefined {
-  if (!isLooser(one.path, one.value, other.value)) return one;
-  if (!isLooser(one.path, other.value, one.value)) return other;
-  const { both } = DIRECTIONS[one.path] as Direction<unknown>;
+function getStricterDemand(one: Demand, other: Demand): Demand | undefined {
+  if (!isLooserValue(one.path, one.value, other.value)) return one;
+  if (!isLooserValue(one.path, other.value, one.value)) return other;
+  const { both } = OPTION_ORDERS[one.path] as OptionOrder<unknown>;
   return both === undefined ? undefined : { ...one, value: both(one.value, other.value) };
 }
 
-function isLooser(path: OptionPath, value: unknown, than: unknown): boolean {
-  return (DIRECTIONS[path] as Direction<unknown>).isLooser(value, than);
+function isLooserValue(path: OptionPath, value: unknown, reference: unknown): boolean {
+  return (OPTION_ORDERS[path] as OptionOrder<unknown>).isLooser(value, reference);
 }
 
-function valueAt(content: unknown, steps: readonly string[]): unknown {
-  let at = content;
-  for (const step of steps) at = (at as Record<string, unknown> | undefined)?.[step];
-  return at;
+function getNestedValue(content: unknown, keys: readonly string[]): unknown {
+  let current = content;
+  for (const step of keys) current = (current as Record<string, unknown> | undefined)?.[step];
+  return current;
 }
 
-function told(value: unknown): string {
+function formatOptionValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((one) => quote(String(one)).slice(1, -1)).join(", ")}]`;
   if (typeof value === "object" && value !== null) return quote(value, 200);
   return typeof value === "string" ? quote(value, 200) : String(value);

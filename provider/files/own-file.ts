@@ -6,21 +6,23 @@ import type { Settings } from "./settings";
  * Returns the file for a new element, never a shared baseline: the tenant's own file if it has the section, else a part that `export` split
  * off (`deny-domains.yaml` in the same directory), else the tenant's own file.
  *
- * @param has returns whether a file has the section.
+ * @param hasSection returns whether a file has the section.
  */
 export function ownFileFor(
   section: Section,
   { file, files }: Pick<Settings, "file" | "files">,
-  has: (file: string) => boolean,
+  hasSection: (file: string) => boolean,
 ): string {
-  const top = files[0] ?? file;
-  const isPart = (one: string): boolean =>
-    dirname(one) === dirname(top) && new RegExp(`^${section}\\b`).test(basename(one));
-  return [top, ...files.slice(1).filter(isPart)].find(has) ?? top;
+  const topFile = files[0] ?? file;
+  const isPart = (path: string): boolean =>
+    dirname(path) === dirname(topFile) && new RegExp(`^${section}\\b`).test(basename(path));
+  return [topFile, ...files.slice(1).filter(isPart)].find(hasSection) ?? topFile;
 }
 
 /** Returns whether a file belongs to the tenant: the requested file, or a part of it in the same directory. */
-export function isOwnFile(one: string, { file, files }: Pick<Settings, "file" | "files">): boolean {
-  const top = files[0] ?? file;
-  return one === top || (dirname(one) === dirname(top) && /^(?:vips|allow|deny)\b/.test(basename(one)));
+export function isOwnFile(path: string, { file, files }: Pick<Settings, "file" | "files">): boolean {
+  const topFile = files[0] ?? file;
+  return (
+    path === topFile || (dirname(path) === dirname(topFile) && /^(?:vips|allow|deny)\b/.test(basename(path)))
+  );
 }

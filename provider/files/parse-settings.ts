@@ -12,79 +12,81 @@ export interface ParsedFile {
   /** Undefined if the file has mistakes outside of list elements; invalid elements are left out. */
   readonly content: SettingsFile | undefined;
   /** The original indexes of the remaining elements, for lists with invalid ones. Default: unchanged. */
-  readonly kept?: Kept;
+  readonly kept?: KeptIndexes;
   readonly findings: readonly Finding[];
 }
 
 /** Parses a file and collects its mistakes. */
 export function parsedFile(source: YamlSource): ParsedFile {
   if (source.value === undefined) return { source, content: undefined, findings: source.findings };
-  const written = writtenOut(source.value);
-  const result = settingsFile.safeParse(withoutUsual(written));
+  const expanded = expandShortElements(source.value);
+  const result = settingsFile.safeParse(removeTrivialElements(expanded));
   if (result.success) {
     // The schema doesn't transform the content.
-    const content = source.findings.length > 0 ? undefined : (written as SettingsFile);
+    const content = source.findings.length > 0 ? undefined : (expanded as SettingsFile);
     return { source, content, findings: source.findings };
   }
-  return withMistakes(source, written);
+  return parseWithMistakes(source, expanded);
 }
 
 /** Removes elements that need no validation: a schema with detailed messages is slow for thousands of elements. */
-function withoutUsual(value: unknown): unknown {
+function removeTrivialElements(value: unknown): unknown {
   if (!isMapping(value)) return value;
   const content: Record<string, unknown> = { ...value };
   for (const section of POLICY_SUBJECTS) {
     const list = value[section];
-    if (Array.isArray(list)) content[section] = list.filter((one) => !isUsual(one, section));
+    if (Array.isArray(list)) content[section] = list.filter((element) => !isUsual(element, section));
   }
   return content;
 }
 
 /** Validates a file with mistakes in full, so that indexes match the whole file. */
-function withMistakes(source: YamlSource, written: unknown): ParsedFile {
-  const result = settingsFile.safeParse(written);
+function parseWithMistakes(source: YamlSource, expanded: unknown): ParsedFile {
+  const result = settingsFile.safeParse(expanded);
   if (result.success) throw new TypeError("What is usual is refused, or what is refused is none.");
   const findings = [
     ...source.findings,
-    ...(targetsFinding(source, written) ?? schemaFindings(result.error, source, FORMAT)),
+    ...(detectTargetsFile(source, expanded) ?? schemaFindings(result.error, source, FILE_FORMAT)),
   ];
-  return { source, content: undefined, ...withoutRefused(source, written, result.error), findings };
+  return { source, content: undefined, ...dropInvalidElements(source, expanded, result.error), findings };
 }
 
 /** For a tenants file, reports only that: otherwise each key would be an error. */
-function targetsFinding(source: YamlSource, written: unknown): readonly Finding[] | undefined {
-  if (!isMapping(written) || !isMapping(written["tenants"])) return undefined;
+function detectTargetsFile(source: YamlSource, expanded: unknown): readonly Finding[] | undefined {
+  if (!isMapping(expanded) || !isMapping(expanded["tenants"])) return undefined;
   const message =
     "says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`";
   return [{ code: "unknown-key", level: "error", message, place: source.placeOfKey(["tenants"]) }];
 }
 
-type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
+type KeptIndexes = { readonly [Section in PolicySubject]?: readonly number[] };
 
 /** Removes invalid elements, so that lint can find other kinds of mistakes in the same run. */
-function withoutRefused(
+function dropInvalidElements(
   source: YamlSource,
-  written: unknown,
+  expanded: unknown,
   { issues }: z.ZodError,
 ): Pick<ParsedFile, "content" | "kept"> | undefined {
   if (source.findings.length > 0) return undefined;
-  const value = written as Readonly<Record<string, unknown>> | null;
+  const value = expanded as Readonly<Record<string, unknown>> | null;
   if (value === null) return undefined;
   const content = { ...value };
-  const kept: { -readonly [Section in keyof Kept]: Kept[Section] } = {};
+  const keptIndexes: { -readonly [Section in keyof KeptIndexes]: KeptIndexes[Section] } = {};
   for (const section of POLICY_SUBJECTS) {
-    const refused = new Set(issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]));
+    const invalidIndexes = new Set(
+      issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]),
+    );
     const list = value[section];
-    if (refused.size === 0 || !Array.isArray(list)) continue;
-    const left = [...list.keys()].filter((index) => !refused.has(index));
-    kept[section] = left;
-    content[section] = left.map((index) => list[index] as unknown);
+    if (invalidIndexes.size === 0 || !Array.isArray(list)) continue;
+    const validIndexes = [...list.keys()].filter((index) => !invalidIndexes.has(index));
+    keptIndexes[section] = validIndexes;
+    content[section] = validIndexes.map((index) => list[index] as unknown);
   }
   const result = settingsFile.safeParse(content);
-  return result.success ? { content: result.data as SettingsFile, kept } : undefined;
+  return result.success ? { content: result.data as SettingsFile, kept: keptIndexes } : undefined;
 }
 
-const FORMAT: FileFormat = {
+const FILE_FORMAT: FileFormat = {
   schema: settingsFile,
   aliases: {
     verdictscope: "scope",
@@ -101,17 +103,19 @@ const FORMAT: FileFormat = {
 };
 
 /** Expands short elements to mappings. */
-function writtenOut(value: unknown): unknown {
+function expandShortElements(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const elements = (list: unknown, key: string): unknown =>
+  const expandElements = (list: unknown, key: string): unknown =>
     Array.isArray(list)
-      ? list.map((one: unknown) => (typeof one === "object" && one !== null ? one : { [key]: one }))
+      ? list.map((element: unknown) =>
+          typeof element === "object" && element !== null ? element : { [key]: element },
+        )
       : list;
-  const keys: Record<string, string> = { allow: "value", deny: "value", vips: "email" };
+  const subjectKeys: Record<string, string> = { allow: "value", deny: "value", vips: "email" };
   return Object.fromEntries(
     Object.entries(value).map(([name, list]) => {
-      const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      return [name, key === undefined ? list : elements(list, key)];
+      const key = Object.hasOwn(subjectKeys, name) ? subjectKeys[name] : undefined;
+      return [name, key === undefined ? list : expandElements(list, key)];
     }),
   );
 }

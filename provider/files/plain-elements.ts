@@ -55,35 +55,38 @@ export interface WithoutPlain {
  * Removes the plain elements of a settings file. Almost all lines of a long file are plain, and a full YAML parser is a hundred times
  * slower. The remaining text shows whether they were where they seem to be.
  *
- * @param most the maximum number of values to remove; a text with more is left unchanged.
+ * @param maxValues the maximum number of values to remove; a text with more is left unchanged.
  */
-export function withoutPlainElements(text: string, most = Number.POSITIVE_INFINITY): WithoutPlain {
-  const scan = new Scan(text, most);
-  for (HEAD.lastIndex = 0; ; ) {
-    const head = HEAD.exec(text);
-    if (head === null) break;
-    HEAD.lastIndex = Math.max(scan.section(head[1] as Section, head.index, HEAD.lastIndex), HEAD.lastIndex);
+export function withoutPlainElements(text: string, maxValues = Number.POSITIVE_INFINITY): WithoutPlain {
+  const scan = new PlainElementScanner(text, maxValues);
+  for (SECTION_HEADER.lastIndex = 0; ; ) {
+    const header = SECTION_HEADER.exec(text);
+    if (header === null) break;
+    SECTION_HEADER.lastIndex = Math.max(
+      scan.section(header[1] as Section, header.index, SECTION_HEADER.lastIndex),
+      SECTION_HEADER.lastIndex,
+    );
   }
   return scan.isTooMuch ? { left: text, sections: [], gaps: [], values: 0 } : scan.result();
 }
 
-class Scan {
+class PlainElementScanner {
   readonly #text: string;
   readonly #most: number;
   readonly #sections: PlainSection[] = [];
   readonly #gaps: Gap[] = [];
-  readonly #left: string[] = [];
+  readonly #remainingPieces: string[] = [];
   #values = 0;
   /** The offset up to which the text is processed, and its number of lines. */
-  #done = 0;
-  #doneLines = 0;
-  #leftLength = 0;
-  #removed = 0;
+  #position = 0;
+  #positionLine = 0;
+  #remainingLength = 0;
+  #removedLength = 0;
   #removedLines = 0;
 
-  constructor(text: string, most: number) {
+  constructor(text: string, maxValues: number) {
     this.#text = text;
-    this.#most = most;
+    this.#most = maxValues;
   }
 
   get isTooMuch(): boolean {
@@ -91,78 +94,83 @@ class Scan {
   }
 
   result(): WithoutPlain {
-    this.#left.push(this.#text.slice(this.#done));
-    return { left: this.#left.join(""), sections: this.#sections, gaps: this.#gaps, values: this.#values };
+    this.#remainingPieces.push(this.#text.slice(this.#position));
+    return {
+      left: this.#remainingPieces.join(""),
+      sections: this.#sections,
+      gaps: this.#gaps,
+      values: this.#values,
+    };
   }
 
   /** Scans the lines of a section; returns their end. */
   section(name: Section, keyStart: number, from: number): number {
     const text = this.#text;
-    const key = this.#leftLength + keyStart - this.#done;
+    const key = this.#remainingLength + keyStart - this.#position;
     const elements: PlainElement[] = [];
     let at = from;
-    let line = this.#doneLines + linesIn(text, this.#done, from) + 1;
+    let line = this.#positionLine + linesIn(text, this.#position, from) + 1;
     let column: number | undefined;
     let run: PlainElement[] = [];
-    const endRun = (): void => {
+    const flushRun = (): void => {
       const [first, last] = [run[0], run.at(-1)];
-      if (first !== undefined && last !== undefined) this.#takeOut(first, last);
+      if (first !== undefined && last !== undefined) this.#extractRun(first, last);
       run = [];
     };
     while (at < text.length && !this.isTooMuch) {
-      const read = elementAt(text, at, line, name);
-      if (read !== undefined && (column === undefined || column === read.column)) {
-        column = read.column;
-        elements.push(read.element);
-        run.push(read.element);
-        this.#values += read.values;
-        at = read.element.until;
-        line = read.nextLine;
+      const scanned = scanElement(text, at, line, name);
+      if (scanned !== undefined && (column === undefined || column === scanned.column)) {
+        column = scanned.column;
+        elements.push(scanned.element);
+        run.push(scanned.element);
+        this.#values += scanned.values;
+        at = scanned.element.until;
+        line = scanned.nextLine;
         continue;
       }
       // Blank lines and comments belong to the surrounding elements. After another line, they may be part of its value.
-      const [empty = ""] = matchAt(EMPTY, text, at) ?? [];
+      const [empty = ""] = matchAt(EMPTY_LINE, text, at) ?? [];
       if (empty !== "") {
         at += empty.length;
         line += 1;
         continue;
       }
-      const [, indent = "", sign = ""] = matchAt(ANY, text, at) ?? [];
+      const [, indent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
       if (indent.length === 0 && matchAt(DASH_ALONE, text, at) === null) break;
-      if (column === undefined && sign === "-") column = indent.length;
-      endRun();
+      if (column === undefined && firstCharacter === "-") column = indent.length;
+      flushRun();
       // Continue at the next dash of the section, which may start a plain element.
       do {
         at = lineEndAfter(text, at);
         line += 1;
       } while (at < text.length && !isDashOrKey(text, at, column));
     }
-    endRun();
+    flushRun();
     if (elements.length > 0 && column !== undefined) {
       this.#sections.push({ name, keyStart: key, column, lastGap: this.#gaps.at(-1)?.at ?? 0, elements });
     }
     return at;
   }
 
-  #takeOut(first: PlainElement, last: PlainElement): void {
+  #extractRun(first: PlainElement, last: PlainElement): void {
     const text = this.#text;
-    this.#left.push(text.slice(this.#done, first.from));
-    this.#leftLength += first.from - this.#done;
+    this.#remainingPieces.push(text.slice(this.#position, first.from));
+    this.#remainingLength += first.from - this.#position;
     const lines = linesIn(text, first.from, last.until);
-    this.#removed += last.until - first.from;
+    this.#removedLength += last.until - first.from;
     this.#removedLines += lines;
     this.#gaps.push({
-      at: this.#leftLength,
+      at: this.#remainingLength,
       line: first.line - this.#removedLines + lines,
-      characters: this.#removed,
+      characters: this.#removedLength,
       lines: this.#removedLines,
     });
-    this.#done = last.until;
-    this.#doneLines = first.line - 1 + lines;
+    this.#position = last.until;
+    this.#positionLine = first.line - 1 + lines;
   }
 }
 
-interface Read {
+interface ScannedElement {
   readonly column: number;
   readonly element: PlainElement;
   readonly nextLine: number;
@@ -170,127 +178,135 @@ interface Read {
 }
 
 /** Returns the plain element at an offset; undefined if there is none. */
-function elementAt(text: string, from: number, line: number, section: Section): Read | undefined {
-  const dash = matchAt(DASH, text, from);
+function scanElement(
+  text: string,
+  startOffset: number,
+  line: number,
+  section: Section,
+): ScannedElement | undefined {
+  const dash = matchAt(ELEMENT_LINE, text, startOffset);
   if (dash === null) return undefined;
-  const [whole, indent = "", room = "", key, written = ""] = dash;
+  const [matchText, indent = "", spacing = "", key, rawText = ""] = dash;
   const column = indent.length;
-  const inner = column + 1 + room.length;
+  const contentColumn = column + 1 + spacing.length;
   const subjectKey = section === "vips" ? "email" : "value";
-  const start = from + inner;
-  const textColumn = inner + (key === undefined ? 0 : whole.indexOf(written, inner + key.length + 1) - inner);
-  const said = saidBy(written);
-  if (said === undefined) return undefined;
-  let subject = key === undefined || key === subjectKey ? { line, column: textColumn, written } : undefined;
-  const data: Record<string, PlainValue> = key === undefined ? {} : { [key]: said };
-  let end = from + textColumn + written.length;
-  let until = from + whole.length;
+  const start = startOffset + contentColumn;
+  const textColumn =
+    contentColumn +
+    (key === undefined ? 0 : matchText.indexOf(rawText, contentColumn + key.length + 1) - contentColumn);
+  const firstValue = parsePlainText(rawText);
+  if (firstValue === undefined) return undefined;
+  let subject =
+    key === undefined || key === subjectKey ? { line, column: textColumn, written: rawText } : undefined;
+  const data: Record<string, PlainValue> = key === undefined ? {} : { [key]: firstValue };
+  let end = startOffset + textColumn + rawText.length;
+  let endOffset = startOffset + matchText.length;
   let nextLine = line + 1;
   let count = 1;
-  for (let at = until; ; ) {
-    const [empty = ""] = matchAt(EMPTY, text, at) ?? [];
+  for (let at = endOffset; ; ) {
+    const [empty = ""] = matchAt(EMPTY_LINE, text, at) ?? [];
     if (empty !== "") {
       at += empty.length;
       nextLine += 1;
       continue;
     }
-    const mark = key === undefined ? null : matchAt(MARK, text, at);
-    if (mark !== null && mark[1]?.length === inner) {
-      const [markText, , written = "", on = "", by = "", reason] = mark;
-      const decision = decisionOf(on, by, reason);
-      if (decision === undefined || Object.hasOwn(data, "reviewed")) return undefined;
-      data["reviewed"] = decision;
-      count += 1 + Object.keys(decision).length;
-      end = at + markText.indexOf(written) + written.length;
-      at += markText.length;
+    const reviewMatch = key === undefined ? null : matchAt(REVIEW_LINE, text, at);
+    if (reviewMatch !== null && reviewMatch[1]?.length === contentColumn) {
+      const [reviewLine, , rawText = "", on = "", by = "", reason] = reviewMatch;
+      const review = parseReview(on, by, reason);
+      if (review === undefined || Object.hasOwn(data, "reviewed")) return undefined;
+      data["reviewed"] = review;
+      count += 1 + Object.keys(review).length;
+      end = at + reviewLine.indexOf(rawText) + rawText.length;
+      at += reviewLine.length;
       nextLine += 1;
-      until = at;
+      endOffset = at;
       continue;
     }
-    const pair = key === undefined ? null : matchAt(PAIR, text, at);
-    if (pair === null || pair[1]?.length !== inner) {
+    const pair = key === undefined ? null : matchAt(PAIR_LINE, text, at);
+    if (pair === null || pair[1]?.length !== contentColumn) {
       // Deeper indentation continues the element, or is a mistake.
-      const [, next = "", sign = ""] = matchAt(ANY, text, at) ?? [];
-      if (sign !== "" && next.length > column) return undefined;
+      const [, nextIndent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
+      if (firstCharacter !== "" && nextIndent.length > column) return undefined;
       break;
     }
-    const [pairText, , name = "", pairWritten = ""] = pair;
-    const value = saidBy(pairWritten);
+    const [pairText, , name = "", rawValue = ""] = pair;
+    const value = parsePlainText(rawValue);
     if (value === undefined || Object.hasOwn(data, name)) return undefined;
     data[name] = value;
     count += 1;
-    const place = pairText.indexOf(pairWritten, inner + name.length + 1);
-    if (name === subjectKey) subject = { line: nextLine, column: place, written: pairWritten };
-    end = at + place + pairWritten.length;
+    const valueColumn = pairText.indexOf(rawValue, contentColumn + name.length + 1);
+    if (name === subjectKey) subject = { line: nextLine, column: valueColumn, written: rawValue };
+    end = at + valueColumn + rawValue.length;
     at += pairText.length;
     nextLine += 1;
-    until = at;
+    endOffset = at;
   }
   if (subject === undefined) return undefined;
   const element: PlainElement = {
-    from,
-    until,
+    from: startOffset,
+    until: endOffset,
     line,
     start,
     end,
     subjectLine: subject.line,
     subjectColumn: subject.column + 1,
     subjectEndColumn: subject.column + subject.written.length + 1,
-    data: key === undefined ? said : data,
+    data: key === undefined ? firstValue : data,
   };
   return {
     column,
     element,
-    nextLine: line + linesIn(text, from, until),
+    nextLine: line + linesIn(text, startOffset, endOffset),
     values: key === undefined ? 2 : 1 + 2 * count,
   };
 }
 
 /** Returns the value of a plain scalar; undefined if a parser might read another value. */
-function saidBy(written: string): string | undefined {
-  const first = written[0];
-  if (first === '"' || first === "'") return written.slice(1, -1);
+function parsePlainText(rawText: string): string | undefined {
+  const first = rawText[0];
+  if (first === '"' || first === "'") return rawText.slice(1, -1);
   const isNumber = first !== undefined && first >= "0" && first <= "9";
-  return (isNumber ? NO_NUMBER : NO_WORD).test(written) ? written : undefined;
+  return (isNumber ? NOT_A_NUMBER : NOT_A_KEYWORD).test(rawText) ? rawText : undefined;
 }
 
-function decisionOf(
+function parseReview(
   on: string,
-  writtenBy: string,
-  writtenReason: string | undefined,
+  rawBy: string,
+  rawReason: string | undefined,
 ): Readonly<Record<string, string>> | undefined {
-  const by = saidBy(writtenBy);
+  const by = parsePlainText(rawBy);
   if (by === undefined) return undefined;
-  if (writtenReason === undefined) return { on, by };
-  const reason = saidBy(writtenReason);
+  if (rawReason === undefined) return { on, by };
+  const reason = parsePlainText(rawReason);
   return reason === undefined ? undefined : { on, by, reason };
 }
 
 /** A day, an IPv4 address, or text with a letter that occurs in no number format. */
-const NO_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d+(?:\.\d+){3,})$|[g-np-wyzG-NP-WYZ]/;
+const NOT_A_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d+(?:\.\d+){3,})$|[g-np-wyzG-NP-WYZ]/;
 
 /** Text that no parser reads as a boolean or null. */
-const NO_WORD = /^(?!(?:null|true|false|y|yes|n|no|on|off)$)/i;
+const NOT_A_KEYWORD = /^(?!(?:null|true|false|y|yes|n|no|on|off)$)/i;
 
 // The characters of plain texts: no tabs, invisible characters or combining characters.
 const LETTERS = "\\u00a1-\\u1fff\\u3040-\\ud7ff";
 const PLAIN = `[A-Za-z0-9](?:[!"$-9;-~${LETTERS}]|:(?=[!-~${LETTERS}])|(?<! )#| +(?=[!"$-~${LETTERS}]))*`;
 const TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|'[ -&(-~${LETTERS}]*'|${PLAIN}`;
-const BEHIND = `(?: +#[ -~${LETTERS}]*| *)(?:\\r?\\n|$)`;
-const KEY = ["value", "email", ...ELEMENT_FIELD_NAMES].join("|");
+const LINE_REMAINDER = `(?: +#[ -~${LETTERS}]*| *)(?:\\r?\\n|$)`;
+const KEY_PATTERN = ["value", "email", ...ELEMENT_FIELD_NAMES].join("|");
 
-const HEAD = new RegExp(`^(vips|allow|deny):${BEHIND.replace("|$", "")}`, "gm");
-const DASH = new RegExp(`( *)-( +)(?:(${KEY}): +)?(${TEXT})${BEHIND}`, "y");
-const PAIR = new RegExp(`( *)(${KEY}): +(${TEXT})${BEHIND}`, "y");
+const SECTION_HEADER = new RegExp(`^(vips|allow|deny):${LINE_REMAINDER.replace("|$", "")}`, "gm");
+const ELEMENT_LINE = new RegExp(`( *)-( +)(?:(${KEY_PATTERN}): +)?(${TEXT})${LINE_REMAINDER}`, "y");
+const PAIR_LINE = new RegExp(`( *)(${KEY_PATTERN}): +(${TEXT})${LINE_REMAINDER}`, "y");
 // In braces, only words separated by single spaces.
 const WORD = `[\\w.@+/()'${LETTERS}-]+`;
 const FLOW_TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${WORD})?(?: ${WORD})*`;
-const DECISION = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
-const MARK = new RegExp(`( *)reviewed: +(${DECISION})${BEHIND}`, "y");
-const EMPTY = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
+const REVIEW_PATTERN = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
+const REVIEW_LINE = new RegExp(`( *)reviewed: +(${REVIEW_PATTERN})${LINE_REMAINDER}`, "y");
+const EMPTY_LINE = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
 /** A dash that starts an element and not a text. */
 const DASH_ALONE = /-(?=[ \r\n]|$)/y;
-const ANY = /([ \t]*)([^\r\n]?)/y;
+const LINE_START = /([ \t]*)([^\r\n]?)/y;
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at;
@@ -299,7 +315,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 
 /** Returns whether a line starts an element or ends the section. */
 function isDashOrKey(text: string, at: number, column: number | undefined): boolean {
-  const [, indent = "", sign = ""] = matchAt(ANY, text, at) ?? [];
-  if (sign === "") return false;
-  return indent.length === 0 ? sign !== "#" : sign === "-" && indent.length === column;
+  const [, indent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
+  if (firstCharacter === "") return false;
+  return indent.length === 0 ? firstCharacter !== "#" : firstCharacter === "-" && indent.length === column;
 }

@@ -7,12 +7,12 @@ import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } fr
 /** The sections with declarations. */
 export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
 
-const subjects = (what: string) =>
+const subjectList = (description: string) =>
   z
     .array(z.enum(POLICY_SUBJECTS, { error: (issue) => missingOr(issue.input, oneOf(POLICY_SUBJECTS)) }), {
       error: (issue) => missingOr(issue.input, "a list of allow, deny and vips, as [allow]"),
     })
-    .describe(what)
+    .describe(description)
     .optional();
 
 /** A login at GitHub or GitLab: only their common format is checked. */
@@ -24,36 +24,36 @@ const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
 const approvers = z
   .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
   .check((context) => {
-    const names = new Map<string, string>();
-    for (const [name, one] of Object.entries(context.value)) {
-      const other = names.get(one.toLowerCase());
-      names.set(one.toLowerCase(), name);
-      if (other === undefined) continue;
-      const message = `is the login of ${quote(other)} already; one login is one person`;
-      context.issues.push({ code: "custom", message, input: one, path: [name] });
+    const nameByLogin = new Map<string, string>();
+    for (const [name, loginName] of Object.entries(context.value)) {
+      const otherName = nameByLogin.get(loginName.toLowerCase());
+      nameByLogin.set(loginName.toLowerCase(), name);
+      if (otherName === undefined) continue;
+      const message = `is the login of ${quote(otherName)} already; one login is one person`;
+      context.issues.push({ code: "custom", message, input: loginName, path: [name] });
     }
   });
 
 /** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(
   {
-    requireComment: subjects("What must say why it is there."),
-    requireTicket: subjects("What must name a ticket."),
+    requireComment: subjectList("What must say why it is there."),
+    requireTicket: subjectList("What must name a ticket."),
     ticketPattern: plainText("a regular expression")
       .refine(
-        isExpression,
+        isRegularExpression,
         "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
       )
       .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
       .optional(),
-    requireOwner: subjects("What must name who answers for it."),
-    requireExpiry: subjects("What must say when it ends: a date, or `expires: never`."),
+    requireOwner: subjectList("What must name who answers for it."),
+    requireExpiry: subjectList("What must say when it ends: a date, or `expires: never`."),
     maxDays: wholeNumber("a number of days")
       .min(1, "is 0; write a number of days")
       .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
       .optional(),
-    requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
-    requireApproval: subjects(
+    requireTwoPeople: subjectList("What must name an owner and somebody else who agreed (approvedBy)."),
+    requireApproval: subjectList(
       "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
     ),
     approvers: approvers
@@ -78,7 +78,7 @@ export type Policy = z.infer<typeof policyRules>;
 /** A section that a policy rule applies to. */
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
-function isExpression(text: string): boolean {
+function isRegularExpression(text: string): boolean {
   try {
     RE2JS.compile(text);
     return true;

@@ -9,15 +9,21 @@ import { type Policy, type PolicySubject, policyRules } from "./settings-schema"
 
 /** Checks settings against the team's policy. Each violation is an error at the line of the declaration, with its fix. */
 export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
-  const rules = rulesOf(policy, today);
+  const rules = buildPolicyRules(policy, today);
   if (rules.length === 0) return [];
   const findings: Finding[] = [];
-  for (const one of [...entries, ...vips]) {
+  for (const declaration of [...entries, ...vips]) {
     for (const { code, broken } of rules) {
-      const what = broken(one);
-      if (what === undefined) continue;
-      const subject = { kind: one.kind, key: one.key };
-      findings.push({ code, level: "error", message: told(one, what), place: one.place, subject });
+      const problem = broken(declaration);
+      if (problem === undefined) continue;
+      const subject = { kind: declaration.kind, key: declaration.key };
+      findings.push({
+        code,
+        level: "error",
+        message: formatViolation(declaration, problem),
+        place: declaration.place,
+        subject,
+      });
     }
   }
   return findings;
@@ -72,15 +78,15 @@ export function policyJudge(
   policy: Policy,
   today: string,
 ): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
-  const refused = validate(policyRules, policy).map(
+  const problems = validate(policyRules, policy).map(
     ({ property, reason }) => `policy: ${property} ${reason}`,
   );
-  if (refused.length > 0) throw new InvalidArgumentError(refused.join("\n"));
-  const rules = rulesOf(policy, today);
+  if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
+  const rules = buildPolicyRules(policy, today);
   return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
 }
 
-function rulesOf(policy: Policy, today: string): Rule[] {
+function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
   return [
     commentRule(policy.requireComment),
     ticketRule(policy.requireTicket, policy.ticketPattern),
@@ -92,46 +98,48 @@ function rulesOf(policy: Policy, today: string): Rule[] {
   ].filter((rule) => rule !== undefined);
 }
 
-interface Rule {
+interface PolicyRule {
   readonly code: PolicyCode;
   /** Describes the violation and its fix in a settings file; undefined if the rule is met. */
   readonly broken: (one: AccountableEntry | AccountableVip) => string | undefined;
 }
 
-type Subjects = readonly PolicySubject[] | undefined;
+type RequiredSubjects = readonly PolicySubject[] | undefined;
 
-function commentRule(subjects: Subjects): Rule | undefined {
-  return required(subjects, "policy-comment", ({ comment }) =>
+function commentRule(subjects: RequiredSubjects): PolicyRule | undefined {
+  return requireField(subjects, "policy-comment", ({ comment }) =>
     comment === undefined ? "does not say why it is here; write `comment: …`" : undefined,
   );
 }
 
 /** An optional ticket must match the pattern too. */
-function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule | undefined {
+function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined): PolicyRule | undefined {
   if (subjects.length === 0 && pattern === undefined) return undefined;
-  const ticket = pattern === undefined ? undefined : RE2JS.compile(pattern);
-  const like = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
+  const ticketPattern = pattern === undefined ? undefined : RE2JS.compile(pattern);
+  const patternHint = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
   return {
     code: "policy-ticket",
     broken(one) {
       if (one.ticket === undefined) {
-        return subjects.includes(subjectOf(one)) ? `names no ticket; write \`ticket: …\`${like}` : undefined;
+        return subjects.includes(getPolicySubject(one))
+          ? `names no ticket; write \`ticket: …\`${patternHint}`
+          : undefined;
       }
-      return ticket === undefined || ticket.matcher(one.ticket).find()
+      return ticketPattern === undefined || ticketPattern.matcher(one.ticket).find()
         ? undefined
-        : `has the ticket ${quote(one.ticket)}; write one${like}`;
+        : `has the ticket ${quote(one.ticket)}; write one${patternHint}`;
     },
   };
 }
 
-function ownerRule(subjects: Subjects): Rule | undefined {
-  return required(subjects, "policy-owner", ({ owner }) =>
+function ownerRule(subjects: RequiredSubjects): PolicyRule | undefined {
+  return requireField(subjects, "policy-owner", ({ owner }) =>
     owner === undefined ? "names nobody who answers for it; write `owner: …`" : undefined,
   );
 }
 
-function expiryRule(subjects: Subjects): Rule | undefined {
-  return required(subjects, "policy-expiry", ({ expires }) =>
+function expiryRule(subjects: RequiredSubjects): PolicyRule | undefined {
+  return requireField(subjects, "policy-expiry", ({ expires }) =>
     expires === undefined
       ? "does not say when it ends; write `expires:` with a date, as 2027-03-31, or never"
       : undefined,
@@ -141,31 +149,31 @@ function expiryRule(subjects: Subjects): Rule | undefined {
 /** A missing expiry counts as `never`, unless the rule that requires an expiry reports it. */
 function maxDaysRule(
   maxDays: number | undefined,
-  requireExpiry: Subjects = [],
+  requireExpiry: RequiredSubjects = [],
   today: string,
-): Rule | undefined {
+): PolicyRule | undefined {
   if (maxDays === undefined) return undefined;
-  const latest = daysAfter(today, maxDays);
-  const days = maxDays === 1 ? "1 day is" : `${maxDays} days are`;
+  const latestDate = addDaysWithinRange(today, maxDays);
+  const limitText = maxDays === 1 ? "1 day is" : `${maxDays} days are`;
   return {
     code: "policy-max-days",
     broken(one) {
       if (one.kind === "vip" || one.list !== "allow") return undefined;
       const { expires } = one;
       if (expires === undefined && requireExpiry.includes("allow")) return undefined;
-      const latestDay = latest === undefined ? "a date" : `a date up to ${latest}`;
+      const latestDay = latestDate === undefined ? "a date" : `a date up to ${latestDate}`;
       if (expires === undefined || expires === "never") {
-        return `is allowed without end, and ${days} the most; write \`expires:\` with ${latestDay}`;
+        return `is allowed without end, and ${limitText} the most; write \`expires:\` with ${latestDay}`;
       }
-      return latest !== undefined && expires > latest
-        ? `is allowed until ${expires}, and ${days} the most; write ${latestDay}`
+      return latestDate !== undefined && expires > latestDate
+        ? `is allowed until ${expires}, and ${limitText} the most; write ${latestDay}`
         : undefined;
     },
   };
 }
 
-function twoPeopleRule(subjects: Subjects): Rule | undefined {
-  return required(subjects, "policy-two-people", ({ owner, approvedBy }) => {
+function twoPeopleRule(subjects: RequiredSubjects): PolicyRule | undefined {
+  return requireField(subjects, "policy-two-people", ({ owner, approvedBy }) => {
     const missing = [
       ...(owner === undefined ? ["`owner: …`"] : []),
       ...(approvedBy === undefined ? ["`approvedBy: …`"] : []),
@@ -179,8 +187,8 @@ function twoPeopleRule(subjects: Subjects): Rule | undefined {
   });
 }
 
-function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
-  if (isRefused !== true) return undefined;
+function wholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined {
+  if (isEnabled !== true) return undefined;
   return {
     code: "policy-whole-domain",
     broken(one) {
@@ -192,33 +200,34 @@ function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
 }
 
 /** Builds a rule for the sections in the policy. */
-function required(
-  subjects: Subjects = [],
+function requireField(
+  subjects: RequiredSubjects = [],
   code: PolicyCode,
-  lacks: (one: Accountable) => string | undefined,
-): Rule | undefined {
+  getFieldProblem: (one: Accountable) => string | undefined,
+): PolicyRule | undefined {
   if (subjects.length === 0) return undefined;
   return {
     code,
     broken(one) {
-      return subjects.includes(subjectOf(one)) ? lacks(one) : undefined;
+      return subjects.includes(getPolicySubject(one)) ? getFieldProblem(one) : undefined;
     },
   };
 }
 
-function subjectOf(one: AccountableEntry | AccountableVip): PolicySubject {
+function getPolicySubject(one: AccountableEntry | AccountableVip): PolicySubject {
   return one.kind === "vip" ? "vips" : one.list;
 }
 
-function told(one: DeclaredEntry | DeclaredVip, what: string): string {
+function formatViolation(one: DeclaredEntry | DeclaredVip, problem: string): string {
   const key = one.kind === "vip" ? "email" : "value";
-  const how = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
-  return `${quote(one.written)} ${what}${how}. The team's policy asks for it`;
+  const mappingHint =
+    one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
+  return `${quote(one.written)} ${problem}${mappingHint}. The team's policy asks for it`;
 }
 
 /** Ignores word order and case: "Reyes, Dana" equals "dana reyes". */
 export function isSamePerson(one: string, other: string): boolean {
-  const words = (name: string): string =>
+  const normalizeName = (name: string): string =>
     name
       .normalize("NFKC")
       .toLowerCase()
@@ -226,12 +235,12 @@ export function isSamePerson(one: string, other: string): boolean {
       .filter(Boolean)
       .sort()
       .join(" ");
-  return words(one) === words(other);
+  return normalizeName(one) === normalizeName(other);
 }
 
 /** Undefined if the date is out of range. */
-function daysAfter(day: string, days: number): string | undefined {
-  const date = new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
+function addDaysWithinRange(day: string, limitText: number): string | undefined {
+  const date = new Date(Date.parse(`${day}T00:00:00Z`) + limitText * DAY_MS);
   return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999
     ? undefined
     : date.toISOString().slice(0, 10);

@@ -11,31 +11,36 @@ import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
 /**
  * Reads a YAML file; returns a finding if it can't be read.
  *
- * @param from the location of the include, which is the line to fix if the file doesn't exist.
+ * @param includedFrom the location of the include, which is the line to fix if the file doesn't exist.
  */
 export function readSource(
   file: string,
-  { readFile, readYaml: read = readYaml }: SourceReaders,
-  from: Place | undefined,
+  { readFile, readYaml: readYamlFile = readYaml }: SourceReaders,
+  includedFrom: Place | undefined,
 ): YamlSource | Finding {
   let text: string;
   try {
     text = readFile(file);
   } catch (error) {
-    if (error instanceof NotUtf8) {
+    if (error instanceof Utf8Error) {
       const { line, column, message } = error;
       return { code: "file-encoding", level: "error", message, place: { file, line, column } };
     }
-    const why =
+    const reason =
       (error as NodeJS.ErrnoException).code === "ENOENT"
-        ? `there is no such file${meantInstead(file)}`
+        ? `there is no such file${suggestFile(file)}`
         : error instanceof Error
           ? error.message
           : String(error);
-    const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
-    return { code: "file-unreadable", level: "error", message, place: from ?? { file, line: 1, column: 1 } };
+    const message = `${quote(file, 300)} can't be read: ${printable(reason)}`;
+    return {
+      code: "file-unreadable",
+      level: "error",
+      message,
+      place: includedFrom ?? { file, line: 1, column: 1 },
+    };
   }
-  return read(text.replace(/^\uFEFF/, ""), file);
+  return readYamlFile(text.replace(/^\uFEFF/, ""), file);
 }
 
 /** Functions for loading and parsing a file. */
@@ -45,10 +50,10 @@ interface SourceReaders {
 }
 
 /** Suggests a similar file name in the same directory. */
-function meantInstead(file: string): string {
+function suggestFile(file: string): string {
   try {
-    const near = nearestName(basename(file), readdirSync(dirname(file)));
-    return near === undefined ? "" : `; did you mean ${printable(join(dirname(file), near))}?`;
+    const closest = nearestName(basename(file), readdirSync(dirname(file)));
+    return closest === undefined ? "" : `; did you mean ${printable(join(dirname(file), closest))}?`;
   } catch {
     return "";
   }
@@ -64,36 +69,36 @@ export function includeRefusal(path: string): [code: string, message: string] | 
   if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
     return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
   }
-  const why = isAbsolute(path)
+  const reason = isAbsolute(path)
     ? "is an absolute path, which another machine does not have; write it relative to this file"
     : /\.(?:ya?ml|json)$/i.test(path)
       ? undefined
       : "names no settings file; its name ends in .yaml, .yml or .json";
-  return why === undefined ? undefined : ["include-path", `${quote(path)} ${why}`];
+  return reason === undefined ? undefined : ["include-path", `${quote(path)} ${reason}`];
 }
 
 /**
  * Returns a reader for regular files in the repository of the top file, after resolving links. Other files aren't reviewed, and messages
  * could leak their content.
  */
-export function readerFrom(top: string): (path: string) => string {
-  const isBeyond = isBeyondRepositoryOf(top);
+export function readerFrom(topFile: string): (path: string) => string {
+  const isOutsideRepository = isBeyondRepositoryOf(topFile);
   return (path) => {
-    if (isBeyond(path)) {
+    if (isOutsideRepository(path)) {
       throw new Error(
-        resolve(path) === resolve(top)
+        resolve(path) === resolve(topFile)
           ? "it is a link that leads out of its repository"
           : "it lies outside the repository of the file that includes it",
       );
     }
     const bytes = readPlainFile(path);
-    if (!isUtf8(bytes)) throw new NotUtf8(bytes);
+    if (!isUtf8(bytes)) throw new Utf8Error(bytes);
     return bytes.toString("utf8");
   };
 }
 
 /** A file in another encoding, or a damaged one. */
-class NotUtf8 extends Error {
+class Utf8Error extends Error {
   readonly line: number;
   readonly column: number;
 

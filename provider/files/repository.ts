@@ -2,10 +2,10 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 
 /** Returns the root of the git repository that contains a directory; undefined if there is none. */
-export function repositoryOf(folder: string): string | undefined {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, ".git"))) return at;
-    if (dirname(at) === at) return undefined;
+export function repositoryOf(directory: string): string | undefined {
+  for (let current = directory; ; current = dirname(current)) {
+    if (existsSync(join(current, ".git"))) return current;
+    if (dirname(current) === current) return undefined;
   }
 }
 
@@ -30,14 +30,16 @@ export function pathInRepository(repository: string, file: string): string {
  */
 export function gitDirectoryOf(repository: string): string | undefined {
   try {
-    const place = join(repository, ".git");
+    const gitPath = join(repository, ".git");
     // In submodules and linked working trees, `.git` is a file that names the directory.
-    const [, named] = statSync(place).isDirectory()
+    const [, gitdir] = statSync(gitPath).isDirectory()
       ? []
-      : (/^gitdir: (.*\S)\s*$/m.exec(readFileSync(place, "utf8")) ?? []);
-    const own = named === undefined ? place : resolve(repository, named);
-    const shared = join(own, "commondir");
-    const directory = existsSync(shared) ? resolve(own, readFileSync(shared, "utf8").trim()) : own;
+      : (/^gitdir: (.*\S)\s*$/m.exec(readFileSync(gitPath, "utf8")) ?? []);
+    const worktreeDirectory = gitdir === undefined ? gitPath : resolve(repository, gitdir);
+    const commonDirFile = join(worktreeDirectory, "commondir");
+    const directory = existsSync(commonDirFile)
+      ? resolve(worktreeDirectory, readFileSync(commonDirFile, "utf8").trim())
+      : worktreeDirectory;
     return statSync(directory).isDirectory() ? realpathSync(directory) : undefined;
   } catch {
     return undefined;
@@ -45,15 +47,15 @@ export function gitDirectoryOf(repository: string): string | undefined {
 }
 
 /** Returns whether a path (absolute, or relative to the working directory) leads outside a directory. Doesn't resolve links. */
-export function isOutside(folder: string, path: string): boolean {
-  const within = relative(folder, path);
+export function isOutside(directory: string, path: string): boolean {
+  const relativePath = relative(directory, path);
   // On Windows, the path may be on another drive.
-  return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
+  return relativePath === ".." || relativePath.startsWith(`..${sep}`) || isAbsolute(relativePath);
 }
 
 /** Returns a function that tests whether a path leads outside the allowed directory of a settings file, after resolving links. */
 export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
-  const boundary = boundaryOf(file);
+  const boundary = getBoundary(file);
   return (path) => isOutside(boundary, realPath(resolve(path)));
 }
 
@@ -62,21 +64,21 @@ export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
  * directory is a link. Without a repository: the working directory, the directory that a relative name leads up to (`..` of
  * `../settings/acme.yaml`), or the file's own directory.
  */
-function boundaryOf(file: string): string {
+function getBoundary(file: string): string {
   const path = resolve(file);
-  const here = process.cwd();
-  const repository = repositoryOf(here);
+  const workingDirectory = process.cwd();
+  const repository = repositoryOf(workingDirectory);
   // Changes behind a link into another repository aren't reviewed in this one.
   if (repository !== undefined && !isOutside(repository, path)) return realPath(repository);
-  return realPath(repositoryOf(dirname(path)) ?? namedFolder(file, here));
+  return realPath(repositoryOf(dirname(path)) ?? getNamedDirectory(file, workingDirectory));
 }
 
-function namedFolder(file: string, here: string): string {
+function getNamedDirectory(file: string, workingDirectory: string): string {
   const path = resolve(file);
-  if (!isOutside(here, path)) return here;
-  const steps = isAbsolute(file) ? [] : normalize(file).split(sep);
-  const up = steps.findIndex((step) => step !== "..");
-  return up > 0 ? resolve(here, ...steps.slice(0, up)) : dirname(path);
+  if (!isOutside(workingDirectory, path)) return workingDirectory;
+  const segments = isAbsolute(file) ? [] : normalize(file).split(sep);
+  const parentCount = segments.findIndex((segment) => segment !== "..");
+  return parentCount > 0 ? resolve(workingDirectory, ...segments.slice(0, parentCount)) : dirname(path);
 }
 
 /** Resolves links as far as the path exists. */

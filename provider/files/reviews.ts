@@ -12,16 +12,16 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 /**
  * Returns the day (UTC) from which a review is due: `2027-02-21`. Capped at the last valid day.
  *
- * @param from the day of the last review, or of creation.
- * @param every the interval, as in `policy.reviewEvery`.
+ * @param startDay the day of the last review, or of creation.
+ * @param interval the interval, as in `policy.reviewEvery`.
  */
-export function dueFrom(from: string, every: string = REVIEW_EVERY): string {
-  const days = daysOfTerm(every) ?? daysOfTerm(REVIEW_EVERY) ?? 0;
-  const time = Date.parse(`${from}T00:00:00Z`) + days * DAY_MS;
-  return time > LAST_DAY ? "9999-12-31" : new Date(time).toISOString().slice(0, 10);
+export function dueFrom(startDay: string, interval: string = REVIEW_EVERY): string {
+  const days = daysOfTerm(interval) ?? daysOfTerm(REVIEW_EVERY) ?? 0;
+  const time = Date.parse(`${startDay}T00:00:00Z`) + days * DAY_MS;
+  return time > LAST_TIME ? "9999-12-31" : new Date(time).toISOString().slice(0, 10);
 }
 
-const LAST_DAY = Date.parse("9999-12-31T00:00:00Z");
+const LAST_TIME = Date.parse("9999-12-31T00:00:00Z");
 
 /**
  * Returns whether a review is valid on a day. A date more than a day ahead (the allowance is for time zones) is invalid: it could postpone
@@ -31,11 +31,11 @@ export function holds(
   reviewed: Reviewed | undefined,
   { today, policy }: Pick<Settings, "today" | "policy">,
 ): reviewed is Reviewed {
-  if (reviewed === undefined || isAhead(reviewed, today)) return false;
+  if (reviewed === undefined || isFutureDated(reviewed, today)) return false;
   return today < dueFrom(reviewed.on, policy.reviewEvery);
 }
 
-function isAhead({ on }: Reviewed, today: string): boolean {
+function isFutureDated({ on }: Reviewed, today: string): boolean {
   return on > dueFrom(today, "1d");
 }
 
@@ -47,51 +47,57 @@ export function reviewFindings(settings: Settings): Finding[] {
   const { entries, vips, policy } = settings;
   const { reviewEvery } = policy;
   if (reviewEvery === undefined) return [];
-  const all = [...entries, ...vips];
-  const overdue = all.flatMap((one): Finding[] =>
-    one.reviewed === undefined || holds(one.reviewed, settings)
+  const declarations = [...entries, ...vips];
+  const overdue = declarations.flatMap((declaration): Finding[] =>
+    declaration.reviewed === undefined || holds(declaration.reviewed, settings)
       ? []
-      : [overdueFinding(one, one.reviewed, reviewEvery, settings.today)],
+      : [buildOverdueFinding(declaration, declaration.reviewed, reviewEvery, settings.today)],
   );
-  const never = Map.groupBy(
-    all.filter(({ reviewed }) => reviewed === undefined),
+  const unreviewedByFile = Map.groupBy(
+    declarations.filter(({ reviewed }) => reviewed === undefined),
     ({ place }) => place.file,
   );
-  return [...overdue, ...[...never.values()].map((some) => neverFinding(some, reviewEvery))];
+  return [
+    ...overdue,
+    ...[...unreviewedByFile.values()].map((unreviewed) => buildNeverReviewedFinding(unreviewed, reviewEvery)),
+  ];
 }
 
-function overdueFinding(
-  one: DeclaredEntry | DeclaredVip,
+function buildOverdueFinding(
+  declaration: DeclaredEntry | DeclaredVip,
   reviewed: Reviewed,
-  every: string,
+  interval: string,
   today: string,
 ): Finding {
   const { on, by } = reviewed;
-  const since = isAhead(reviewed, today)
+  const statusText = isFutureDated(reviewed, today)
     ? `is said to be reviewed on ${on}, which is ahead`
-    : `was reviewed on ${on} by ${quote(by)}, and is due again since ${dueFrom(on, every)} (reviewEvery: ${every})`;
+    : `was reviewed on ${on} by ${quote(by)}, and is due again since ${dueFrom(on, interval)} (reviewEvery: ${interval})`;
   return {
     code: "review-overdue",
     level: "warning",
-    message: `${quote(one.written)} ${since}; look at it anew, and write when and who in its \`reviewed\`, or take it away`,
-    place: one.place,
-    subject: { kind: one.kind, key: one.key },
+    message: `${quote(declaration.written)} ${statusText}; look at it anew, and write when and who in its \`reviewed\`, or take it away`,
+    place: declaration.place,
+    subject: { kind: declaration.kind, key: declaration.key },
   };
 }
 
 /** Reports at the first one in the file. */
-function neverFinding(some: readonly (DeclaredEntry | DeclaredVip)[], every: string): Finding {
-  const [first] = some.toSorted(({ place: one }, { place: other }) => one.line - other.line);
-  const vips = some.filter(({ kind }) => kind === "vip").length;
-  const entries = some.length - vips;
-  const told = [
+function buildNeverReviewedFinding(
+  unreviewed: readonly (DeclaredEntry | DeclaredVip)[],
+  interval: string,
+): Finding {
+  const [first] = unreviewed.toSorted(({ place: one }, { place: other }) => one.line - other.line);
+  const vips = unreviewed.filter(({ kind }) => kind === "vip").length;
+  const entries = unreviewed.length - vips;
+  const countsText = [
     ...(entries === 0 ? [] : [entries === 1 ? "1 entry" : `${entries} entries`]),
     ...(vips === 0 ? [] : [vips === 1 ? "1 VIP" : `${vips} VIPs`]),
   ].join(" and ");
-  const message = `${told} of this file ${some.length === 1 ? "says" : "say"} nothing of a review, from here on, and the team reviews all every ${every}; what was looked at gets \`reviewed: { on, by }\``;
-  return { code: "never-reviewed", level: "note", message, ...placeOf(first) };
+  const message = `${countsText} of this file ${unreviewed.length === 1 ? "says" : "say"} nothing of a review, from here on, and the team reviews all every ${interval}; what was looked at gets \`reviewed: { on, by }\``;
+  return { code: "never-reviewed", level: "note", message, ...buildLocationField(first) };
 }
 
-function placeOf(one: Declared | undefined): Pick<Finding, "place"> {
-  return one === undefined ? {} : { place: one.place };
+function buildLocationField(declaration: Declared | undefined): Pick<Finding, "place"> {
+  return declaration === undefined ? {} : { place: declaration.place };
 }

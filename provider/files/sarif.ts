@@ -25,13 +25,13 @@ export function sarifLog(
   findings: readonly Finding[],
   { version, root, folder = process.cwd() }: SarifOptions,
 ): Record<string, unknown> {
-  const told = mostSerious(findings, MAX_RESULTS);
-  const codes = [...new Map(told.map(({ code, level }) => [code, level]))].sort(([one], [other]) =>
+  const reported = selectMostSevere(findings, MAX_RESULTS);
+  const codes = [...new Map(reported.map(({ code, level }) => [code, level]))].sort(([one], [other]) =>
     one < other ? -1 : 1,
   );
   const ruleIndex = new Map(codes.map(([code], index) => [code, index]));
-  const seen = new Map<string, number>();
-  const left = findings.length - told.length;
+  const occurrences = new Map<string, number>();
+  const omittedCount = findings.length - reported.length;
   return {
     $schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
     version: "2.1.0",
@@ -41,31 +41,32 @@ export function sarifLog(
           driver: {
             name: "email-security",
             semanticVersion: version,
-            rules: codes.map(([code, level]) => descriptor(code, level)),
+            rules: codes.map(([code, level]) => buildRuleDescriptor(code, level)),
           },
         },
         automationDetails: { id: "email-security/lint/" },
         columnKind: "utf16CodeUnits",
-        originalUriBaseIds: { [BASE]: { description: { text: "The top of the repository." } } },
+        originalUriBaseIds: { [URI_BASE_ID]: { description: { text: "The top of the repository." } } },
         invocations: [
           {
             executionSuccessful: true,
             toolExecutionNotifications:
-              left === 0
+              omittedCount === 0
                 ? []
                 : [
                     {
                       level: "warning",
                       message: {
-                        text: `${left} less serious findings are left out; \`lint\` tells them all.`,
+                        text: `${omittedCount} less serious findings are left out; \`lint\` tells them all.`,
                       },
                     },
                   ],
           },
         ],
-        results: told.map((finding) => {
+        results: reported.map((finding) => {
           const { code, level, message, place } = finding;
-          const artifact = place === undefined ? undefined : artifactOf(place.file, root, folder);
+          const artifactLocation =
+            place === undefined ? undefined : buildArtifactLocation(place.file, root, folder);
           return {
             ruleId: code,
             ruleIndex: ruleIndex.get(code),
@@ -73,11 +74,15 @@ export function sarifLog(
             // Prevents text from turning into a Markdown link.
             message: { text: message.replaceAll("](", "] (") },
             locations:
-              place === undefined || artifact === undefined
+              place === undefined || artifactLocation === undefined
                 ? []
-                : [{ physicalLocation: { artifactLocation: artifact, region: regionOf(place) } }],
+                : [{ physicalLocation: { artifactLocation: artifactLocation, region: buildRegion(place) } }],
             partialFingerprints: {
-              "emailSecurityFinding/v1": fingerprint(finding, artifact?.uri ?? "", seen),
+              "emailSecurityFinding/v1": computeFingerprint(
+                finding,
+                artifactLocation?.uri ?? "",
+                occurrences,
+              ),
             },
           };
         }),
@@ -86,17 +91,17 @@ export function sarifLog(
   };
 }
 
-const BASE = "%SRCROOT%";
+const URI_BASE_ID = "%SRCROOT%";
 
 /** Keeps the order of findings. */
-function mostSerious(findings: readonly Finding[], count: number): readonly Finding[] {
+function selectMostSevere(findings: readonly Finding[], count: number): readonly Finding[] {
   if (findings.length <= count) return findings;
-  const kept = new Set(sortBySeriousness(findings).slice(0, count));
-  return findings.filter((finding) => kept.has(finding));
+  const selected = new Set(sortBySeriousness(findings).slice(0, count));
+  return findings.filter((finding) => selected.has(finding));
 }
 
-function descriptor(code: string, told: FindingLevel): Record<string, unknown> {
-  const { title, help, level } = ruleOf(code, told);
+function buildRuleDescriptor(code: string, defaultLevel: FindingLevel): Record<string, unknown> {
+  const { title, help, level } = ruleOf(code, defaultLevel);
   return {
     id: code,
     name: code.replace(/(?:^|-)(\w)/g, (_all, letter: string) => letter.toUpperCase()),
@@ -109,17 +114,21 @@ function descriptor(code: string, told: FindingLevel): Record<string, unknown> {
 }
 
 /** Uses a relative URI for a file in the repository, and an absolute one for any other. */
-function artifactOf(file: string, root: string, folder: string): { uri: string; uriBaseId?: string } {
-  const path = resolve(folder, file);
+function buildArtifactLocation(
+  file: string,
+  root: string,
+  directory: string,
+): { uri: string; uriBaseId?: string } {
+  const path = resolve(directory, file);
   if (isOutside(root, path)) return { uri: pathToFileURL(path).href };
   const uri = relative(root, path)
     .split(sep)
-    .map((step) => encodeURIComponent(step.toWellFormed()))
+    .map((segment) => encodeURIComponent(segment.toWellFormed()))
     .join("/");
-  return { uri, uriBaseId: BASE };
+  return { uri, uriBaseId: URI_BASE_ID };
 }
 
-function regionOf({ line, column, endLine, endColumn }: Place): Record<string, number> {
+function buildRegion({ line, column, endLine, endColumn }: Place): Record<string, number> {
   return {
     startLine: line,
     startColumn: column,
@@ -128,11 +137,15 @@ function regionOf({ line, column, endLine, endColumn }: Place): Record<string, n
 }
 
 /** Hashes the subject instead of the location, because lines move. A counter distinguishes identical findings. */
-function fingerprint({ code, message, subject }: Finding, uri: string, seen: Map<string, number>): string {
-  const about =
+function computeFingerprint(
+  { code, message, subject }: Finding,
+  uri: string,
+  occurrences: Map<string, number>,
+): string {
+  const subjectText =
     subject === undefined ? message.replace(/(?<=\S):\d+(?::\d+)?/g, "") : `${subject.kind} ${subject.key}`;
-  const text = JSON.stringify([code, uri, about]);
-  const before = seen.get(text) ?? 0;
-  seen.set(text, before + 1);
-  return `${createHash("sha256").update(text).digest("hex").slice(0, 32)}:${before + 1}`;
+  const text = JSON.stringify([code, uri, subjectText]);
+  const count = occurrences.get(text) ?? 0;
+  occurrences.set(text, count + 1);
+  return `${createHash("sha256").update(text).digest("hex").slice(0, 32)}:${count + 1}`;
 }

@@ -12,30 +12,33 @@ export interface FileFormat {
   /** Replaces the finding of an issue, for example if the value must not be shown. Called once per unknown key. */
   readonly own?: (
     issue: z.core.$ZodIssue,
-    unknownKey: string | undefined,
+    key: string | undefined,
   ) => Pick<Finding, "code" | "message"> | undefined;
 }
 
 /** Converts schema issues to findings with locations and fixes. Omits issues already reported as YAML traps. */
 export function schemaFindings({ issues }: z.ZodError, source: YamlSource, format: FileFormat): Finding[] {
-  const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
-  const spots = new Set(source.findings.map(spot));
-  const misspelt = new Set(issues.flatMap((issue) => meantBy(issue, format)));
+  const getPositionKey = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
+  const reportedPositions = new Set(source.findings.map(getPositionKey));
+  const misspelledPaths = new Set(issues.flatMap((issue) => suggestPaths(issue, format)));
   return (
     issues
       // A misspelt key isn't reported as missing as well.
-      .filter(({ path }) => !misspelt.has(JSON.stringify(path)) || valueAt(source.value, path) !== undefined)
-      .flatMap((issue) => told(issue, source, format))
-      .filter((finding) => !spots.has(spot(finding)))
+      .filter(
+        ({ path }) =>
+          !misspelledPaths.has(JSON.stringify(path)) || getValueAtPath(source.value, path) !== undefined,
+      )
+      .flatMap((issue) => buildIssueFindings(issue, source, format))
+      .filter((finding) => !reportedPositions.has(getPositionKey(finding)))
   );
 }
 
-function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): Finding[] {
+function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): Finding[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({
       code: "unknown-key",
       level: "error" as const,
-      message: unknownKey(key, issue.path, format),
+      message: formatUnknownKey(key, issue.path, format),
       ...format.own?.(issue, key),
       place: source.placeOfKey([...issue.path, key]),
     }));
@@ -44,54 +47,54 @@ function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): 
     const message = `${quote(issue.path.at(-1))} ${issue.issues[0]?.message}`;
     return [{ code: "invalid-value", level: "error", message, place: source.placeOfKey(issue.path) }];
   }
-  const place = source.placeOf(issue.path);
-  const own = format.own?.(issue, undefined);
-  if (own !== undefined) return [{ ...own, level: "error", place }];
+  const location = source.placeOf(issue.path);
+  const custom = format.own?.(issue, undefined);
+  if (custom !== undefined) return [{ ...custom, level: "error", place: location }];
   const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
-  const written = source.writtenAt(issue.path);
-  const input = (issue as { input?: unknown }).input ?? valueAt(source.value, issue.path);
+  const rawText = source.writtenAt(issue.path);
+  const input = (issue as { input?: unknown }).input ?? getValueAtPath(source.value, issue.path);
   if (
     issue.code === "invalid_type" &&
     issue.expected === "string" &&
-    written !== undefined &&
+    rawText !== undefined &&
     input !== null
   ) {
-    const message = `${name === undefined ? "" : `${name}: `}${printable(written)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(written)} in quotes`;
-    return [{ code: "yaml-not-text", level: "error", message, place }];
+    const message = `${name === undefined ? "" : `${name}: `}${printable(rawText)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(rawText)} in quotes`;
+    return [{ code: "yaml-not-text", level: "error", message, place: location }];
   }
-  const [, key, rest] = /^(value|email):(\S+)$/.exec(written ?? "") ?? [];
+  const [, key, remainder] = /^(value|email):(\S+)$/.exec(rawText ?? "") ?? [];
   if (key !== undefined && key === name) {
-    const unspaced = `has no space after the colon; write ${quote(`${key}: ${rest}`)}`;
-    return [{ code: "invalid-value", level: "error", message: unspaced, place }];
+    const spacingMessage = `has no space after the colon; write ${quote(`${key}: ${remainder}`)}`;
+    return [{ code: "invalid-value", level: "error", message: spacingMessage, place: location }];
   }
   const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
-  return [{ code: "invalid-value", level: "error", message, place }];
+  return [{ code: "invalid-value", level: "error", message, place: location }];
 }
 
-function unknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
-  return `${quote(key)} is no key here; ${meantOrKnown(key, keysAt(path, format.schema), format.aliases)}`;
+function formatUnknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
+  return `${quote(key)} is no key here; ${meantOrKnown(key, getKnownKeys(path, format.schema), format.aliases)}`;
 }
 
 /** Returns the paths of keys that unknown keys probably stand for. */
-function meantBy(issue: z.core.$ZodIssue, format: FileFormat): string[] {
+function suggestPaths(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   if (issue.code !== "unrecognized_keys") return [];
   return issue.keys.flatMap((key) => {
-    const meant = nearestName(key, keysAt(issue.path, format.schema), format.aliases);
-    return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
+    const suggestion = nearestName(key, getKnownKeys(issue.path, format.schema), format.aliases);
+    return suggestion === undefined ? [] : [JSON.stringify([...issue.path, suggestion])];
   });
 }
 
 /** Returns the valid keys at a path. */
-function keysAt(path: readonly PropertyKey[], schema: unknown): readonly string[] {
-  let at = schema;
-  for (const step of path) {
-    const { element, valueType, shape } = definition(at);
-    at = element ?? valueType ?? shape?.[step];
+function getKnownKeys(path: readonly PropertyKey[], schema: unknown): readonly string[] {
+  let current = schema;
+  for (const segment of path) {
+    const { element, valueType, shape } = getDefinition(current);
+    current = element ?? valueType ?? shape?.[segment];
   }
-  return Object.keys(definition(at).shape ?? {});
+  return Object.keys(getDefinition(current).shape ?? {});
 }
 
-interface Definition {
+interface SchemaDefinition {
   readonly type: string;
   readonly innerType?: unknown;
   readonly shape?: Readonly<Record<PropertyKey, unknown>>;
@@ -99,17 +102,17 @@ interface Definition {
   readonly valueType?: unknown;
 }
 
-function definition(schema: unknown): Definition {
-  const { def } = schema as { def: Definition };
-  return def.type === "optional" ? definition(def.innerType) : def;
+function getDefinition(schema: unknown): SchemaDefinition {
+  const { def } = schema as { def: SchemaDefinition };
+  return def.type === "optional" ? getDefinition(def.innerType) : def;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const step of path) {
+function getValueAtPath(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const segment of path) {
     // A short element stands for the value of its mapping.
-    if (typeof at !== "object" || at === null) return at;
-    at = (at as Record<PropertyKey, unknown>)[step];
+    if (typeof current !== "object" || current === null) return current;
+    current = (current as Record<PropertyKey, unknown>)[segment];
   }
-  return at;
+  return current;
 }

@@ -5,11 +5,12 @@ import { isPrintable, quote } from "../settings/text";
 /* Building blocks of file schemas, with their error messages. */
 
 /** A text schema; the error says what to write. */
-export const plainText = (wanted: string) => z.string({ error: (issue) => missingOr(issue.input, wanted) });
+export const plainText = (expected: string) =>
+  z.string({ error: (issue) => missingOr(issue.input, expected) });
 
 /** A text that is safe to show in terminals and pipelines. */
-export const harmlessText = (wanted: string) =>
-  plainText(wanted).check((context) => {
+export const harmlessText = (expected: string) =>
+  plainText(expected).check((context) => {
     const message = commentRefusal(context.value);
     if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
   });
@@ -18,29 +19,29 @@ export const harmlessText = (wanted: string) =>
 export const SAYS_NOTHING = "says nothing; write it, or take the line away";
 
 /** A safe text with content. */
-export const shownText = (wanted: string) => harmlessText(wanted).refine(isReason, SAYS_NOTHING);
+export const shownText = (expected: string) => harmlessText(expected).refine(isReason, SAYS_NOTHING);
 
 /** A safe text with content, on one line. */
-export const shortText = (wanted: string) =>
-  shownText(wanted)
+export const shortText = (expected: string) =>
+  shownText(expected)
     .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
     .refine((text) => text === text.trim(), "has white space around it");
 
 /** A non-negative integer. */
-export const wholeNumber = (wanted = "a whole number") =>
+export const wholeNumber = (expected = "a whole number") =>
   z
-    .number({ error: (issue) => missingOr(issue.input, wanted) })
-    .int({ error: (issue) => `must be ${wanted}, not ${quote(issue.input)}` })
+    .number({ error: (issue) => missingOr(issue.input, expected) })
+    .int({ error: (issue) => `must be ${expected}, not ${quote(issue.input)}` })
     .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 export const flag = z.boolean({ error: (issue) => missingOr(issue.input, "true or false") });
 
 /** Formats the error for a missing, empty or wrong value. */
-export function missingOr(input: unknown, wanted: string): string {
-  if (input === undefined) return `is missing; write ${wanted}`;
+export function missingOr(input: unknown, expected: string): string {
+  if (input === undefined) return `is missing; write ${expected}`;
   return input === null
-    ? `is empty; write ${wanted}, or take the line away`
-    : `must be ${wanted}, not ${quote(input)}`;
+    ? `is empty; write ${expected}, or take the line away`
+    : `must be ${expected}, not ${quote(input)}`;
 }
 
 /** Formats the error for a missing, empty or wrong mapping. */

@@ -14,17 +14,22 @@ export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from ".
 /** The version of the settings file format. */
 export const SETTINGS_VERSION = 1;
 
-const read = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, wanted: string) =>
-  plainText(wanted).check((context) => {
+const parsedTextField = (
+  parse: (text: string) => { ok: true } | { ok: false; reason: string },
+  expected: string,
+) =>
+  plainText(expected).check((context) => {
     const parsed = parse(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
   });
 
-const value = read(parseEntryValue, "a domain, an IP address or a mailbox").describe(
+const entryValueField = parsedTextField(parseEntryValue, "a domain, an IP address or a mailbox").describe(
   "The domain, IP address or mailbox.",
 );
 
-const mailbox = read(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
+const mailboxField = parsedTextField(parseMailbox, "a mailbox address").describe(
+  "The mailbox of the employee.",
+);
 
 /** The last decision to keep a declaration, and who made it. */
 export const reviewedMark = z.strictObject(
@@ -44,31 +49,34 @@ export const reviewedMark = z.strictObject(
 export type Reviewed = Readonly<z.infer<typeof reviewedMark>>;
 
 /** The error for an element that is neither a text nor a mapping. */
-const orMapping = (wanted: string) => ({
+const elementErrors = (expected: string) => ({
   error: (issue: { code: string; input?: unknown }) =>
     issue.code === "invalid_type"
-      ? `must be ${wanted}, or a mapping of keys and values, not ${quote(issue.input)}`
+      ? `must be ${expected}, or a mapping of keys and values, not ${quote(issue.input)}`
       : undefined,
 });
 
-const reviewed = reviewedMark
+const reviewField = reviewedMark
   .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
   .optional();
 
-const entry = z.strictObject(
-  { value, ...ENTRY_SHAPE, reviewed },
-  orMapping("a domain, an IP address or a mailbox"),
+const entrySchema = z.strictObject(
+  { value: entryValueField, ...ENTRY_SHAPE, reviewed: reviewField },
+  elementErrors("a domain, an IP address or a mailbox"),
 );
 
-const vip = z.strictObject({ email: mailbox, ...VIP_SHAPE, reviewed }, orMapping("a mailbox address"));
+const vipSchema = z.strictObject(
+  { email: mailboxField, ...VIP_SHAPE, reviewed: reviewField },
+  elementErrors("a mailbox address"),
+);
 
-const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example"), {
+const patternsField = z.array(parsedTextField(parsePattern, "a pattern such as *.partner.example"), {
   error: (issue) => missingOr(issue.input, "a list of patterns"),
 });
 
-const listOptions = {
-  ignore: patterns.describe("What is never touched, unless it is declared.").optional(),
-  protect: patterns.describe("What must be declared, and can't be removed.").optional(),
+const listOptionShape = {
+  ignore: patternsField.describe("What is never touched, unless it is declared.").optional(),
+  protect: patternsField.describe("What must be declared, and can't be removed.").optional(),
   maxRemovals: wholeNumber().describe("The most that one run may remove.").optional(),
   maxRemovalFraction: z
     .number({ error: (issue) => missingOr(issue.input, "a number from 0 to 1") })
@@ -81,7 +89,7 @@ const listOptions = {
     .optional(),
 };
 
-const entriesOptions = z.strictObject(
+const entriesOptionsSchema = z.strictObject(
   {
     mode: z
       .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
@@ -89,7 +97,7 @@ const entriesOptions = z.strictObject(
         "additive (default): the rest is left alone. exclusive-allows: allow entries that are not declared are removed. exclusive: only what is declared is there.",
       )
       .optional(),
-    ...listOptions,
+    ...listOptionShape,
     adopt: flag
       .describe("Whether entries that exist with other arguments are taken over and changed.")
       .optional(),
@@ -97,7 +105,7 @@ const entriesOptions = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
-const vipsOptions = z.strictObject(
+const vipsOptionsSchema = z.strictObject(
   {
     mode: z
       .enum(VIP_LIST_MODES, {
@@ -105,7 +113,7 @@ const vipsOptions = z.strictObject(
       })
       .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
       .optional(),
-    ...listOptions,
+    ...listOptionShape,
     onDelete: z
       .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
       .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
@@ -116,8 +124,8 @@ const vipsOptions = z.strictObject(
 
 const lists = z.strictObject(
   {
-    entries: entriesOptions.describe("Options of the allow/deny list.").optional(),
-    vips: vipsOptions.describe("Options of the VIP list.").optional(),
+    entries: entriesOptionsSchema.describe("Options of the allow/deny list.").optional(),
+    vips: vipsOptionsSchema.describe("Options of the VIP list.").optional(),
   },
   { error: (issue) => mapping(issue.input) },
 );
@@ -129,25 +137,28 @@ const ON_DRIFT = ["report", "revert"] as const;
 export type OptionPath =
   | "onDrift"
   | `policy.${keyof Policy}`
-  | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
-  | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
+  | `lists.entries.${keyof z.infer<typeof entriesOptionsSchema>}`
+  | `lists.vips.${keyof z.infer<typeof vipsOptionsSchema>}`;
 
 /** The paths of all rules and options. */
 export const OPTION_PATHS = [
   "onDrift",
   ...Object.keys(policyRules.shape).map((name) => `policy.${name}`),
-  ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
-  ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
+  ...Object.keys(entriesOptionsSchema.shape).map((name) => `lists.entries.${name}`),
+  ...Object.keys(vipsOptionsSchema.shape).map((name) => `lists.vips.${name}`),
 ] as [OptionPath, ...OptionPath[]];
 
-function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
-  const elements = (element: z.ZodType, what: string) =>
+function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
+  const listField = (element: z.ZodType, description: string) =>
     z
       .array(element, { error: (issue) => missingOr(issue.input, "a list, [] for none") })
-      .describe(what)
+      .describe(description)
       .optional();
-  const values = (parse: typeof parseEntryValue | typeof parseMailbox, wanted: string, what: string) =>
-    elements(read(parse, wanted), what);
+  const valuesField = (
+    parse: typeof parseEntryValue | typeof parseMailbox,
+    expected: string,
+    description: string,
+  ) => listField(parsedTextField(parse, expected), description);
   return z.strictObject(
     {
       version: z
@@ -158,12 +169,12 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
               : `must be ${SETTINGS_VERSION}, not ${quote(issue.input)}; a later version needs a later email-security`,
         })
         .describe("The version of this format."),
-      include: elements(
+      include: listField(
         plainText("the path of a file").min(1, "is empty; write the path of a file"),
         "Files that are taken in first, relative to this one, such as a baseline for all tenants.",
       ),
-      ownDomains: elements(
-        read((text) => readOwnDomain(text), "a domain"),
+      ownDomains: listField(
+        parsedTextField((text) => validateOwnDomain(text), "a domain"),
         "The tenant's own domains: an entry for one of them, or for what looks like one, is refused as risky.",
       ),
       policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
@@ -175,7 +186,7 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
         )
         .optional(),
       mayLoosen: z
-        .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
+        .array(z.enum(OPTION_PATHS, { error: (issue) => describeInvalidOption(issue.input) }), {
           error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
         })
         .describe(
@@ -185,17 +196,17 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       remove: z
         .strictObject(
           {
-            allow: values(
+            allow: valuesField(
               parseEntryValue,
               "a domain, an IP address or a mailbox",
               "Allow entries of an included file that are not wanted here.",
             ),
-            deny: values(
+            deny: valuesField(
               parseEntryValue,
               "a domain, an IP address or a mailbox",
               "Deny entries of an included file that are not wanted here.",
             ),
-            vips: values(
+            vips: valuesField(
               parseMailbox,
               "a mailbox address",
               "VIPs of an included file that are not wanted here.",
@@ -205,16 +216,16 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
         )
         .describe("What included files declare and is not wanted here.")
         .optional(),
-      vips: elements(vipElement, "The VIP employees, each a mailbox or a mapping."),
-      allow: elements(entryElement, "The allow entries, each a value or a mapping."),
-      deny: elements(entryElement, "The deny entries, each a value or a mapping."),
+      vips: listField(vipElement, "The VIP employees, each a mailbox or a mapping."),
+      allow: listField(entryElement, "The allow entries, each a value or a mapping."),
+      deny: listField(entryElement, "The deny entries, each a value or a mapping."),
     },
     { error: (issue) => (issue.code === "invalid_type" ? mapping(issue.input) : undefined) },
   );
 }
 
 /** The schema of a settings file with expanded short elements: `- evil.example` becomes `- value: evil.example`. */
-export const settingsFile = fileOf(entry, vip);
+export const settingsFile = buildFileSchema(entrySchema, vipSchema);
 
 /** A valid settings file. */
 export interface SettingsFile {
@@ -226,16 +237,19 @@ export interface SettingsFile {
   readonly onDrift?: (typeof ON_DRIFT)[number];
   readonly mayLoosen?: readonly OptionPath[];
   readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
-  readonly vips?: readonly z.infer<typeof vip>[];
-  readonly allow?: readonly z.infer<typeof entry>[];
-  readonly deny?: readonly z.infer<typeof entry>[];
+  readonly vips?: readonly z.infer<typeof vipSchema>[];
+  readonly allow?: readonly z.infer<typeof entrySchema>[];
+  readonly deny?: readonly z.infer<typeof entrySchema>[];
 }
 
 export type ListsOptions = z.infer<typeof lists>;
 
 /** Returns the JSON Schema (draft 2020-12) of settings files, for completion and validation in editors. */
 export function settingsJsonSchema(): Record<string, unknown> {
-  const schema = z.toJSONSchema(fileOf(z.union([value, entry]), z.union([mailbox, vip])), { io: "input" });
+  const schema = z.toJSONSchema(
+    buildFileSchema(z.union([entryValueField, entrySchema]), z.union([mailboxField, vipSchema])),
+    { io: "input" },
+  );
   return {
     $id: SCHEMA_ID,
     title: "Email security settings",
@@ -246,11 +260,11 @@ export function settingsJsonSchema(): Record<string, unknown> {
 
 const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
 
-function loosened(input: unknown): string {
+function describeInvalidOption(input: unknown): string {
   return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect, or onDrift`;
 }
 
-function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
+function validateOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
   const parsed = parseEntryValue(text);
   if (!parsed.ok) return parsed;
   if (parsed.value.entryType !== "domain") return { ok: false, reason: `${quote(text)} is no domain` };

@@ -12,14 +12,14 @@ export function isUsual(element: unknown, section: PolicySubject): boolean {
   if (section === "vips" || !isMapping(element)) return false;
   for (const key in element) {
     const text = element[key];
-    if (key === "reviewed" ? !isUsualDecision(text) : typeof text !== "string" || !isUsualText(key, text)) {
+    if (key === "reviewed" ? !isTrivialReview(text) : typeof text !== "string" || !isTrivialText(key, text)) {
       return false;
     }
   }
   return Object.hasOwn(element, "value");
 }
 
-function isUsualText(key: string, text: string): boolean {
+function isTrivialText(key: string, text: string): boolean {
   switch (key) {
     case "value":
       return isPlainDomain(text);
@@ -27,31 +27,31 @@ function isUsualText(key: string, text: string): boolean {
     case "ticket":
     case "owner":
     case "approvedBy":
-      return text.length <= 200 && WORD.test(text) && isPlainText(text);
+      return text.length <= 200 && ALPHANUMERIC.test(text) && isPlainText(text);
     case "expires":
-      return text === "never" || DAY_OF_ANY_YEAR.test(text) || isDay(text);
+      return text === "never" || NON_LEAP_DAY.test(text) || isIsoDate(text);
     default:
       return false;
   }
 }
 
-function isUsualDecision(decision: unknown): boolean {
-  if (!isMapping(decision)) return false;
-  const { on, by, reason = by, ...others } = decision;
+function isTrivialReview(review: unknown): boolean {
+  if (!isMapping(review)) return false;
+  const { on, by, reason = by, ...others } = review;
   return (
     typeof on === "string" &&
-    isDay(on) &&
-    [by, reason].every((text) => typeof text === "string" && isUsualText("comment", text)) &&
+    isIsoDate(on) &&
+    [by, reason].every((text) => typeof text === "string" && isTrivialText("comment", text)) &&
     Object.keys(others).length === 0
   );
 }
 
-const WORD = /[A-Za-z0-9]/;
+const ALPHANUMERIC = /[A-Za-z0-9]/;
 
 /** Every day except 29 February. */
-const DAY_OF_ANY_YEAR =
+const NON_LEAP_DAY =
   /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)$/;
 
-function isDay(text: string): boolean {
+function isIsoDate(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text);
 }

@@ -31,7 +31,7 @@ export function writeSettings(path: string, text: string): void {
   try {
     replaceFile(path, text);
   } catch (error) {
-    throw notWritten(path, error);
+    throw createSettingsWriteError(path, error);
   }
 }
 
@@ -43,10 +43,10 @@ export function writeSettings(path: string, text: string): void {
 export function replaceFile(path: string, text: string): void {
   let temporary: string | undefined;
   try {
-    const target = realPath(path);
+    const target = resolveExistingPath(path);
     assertNotReadOnly(target);
-    temporary = beside(target);
-    writeNew(temporary, text, statSync(target, { throwIfNoEntry: false }));
+    temporary = getTemporaryPath(target);
+    writeNewFile(temporary, text, statSync(target, { throwIfNoEntry: false }));
     renameSync(temporary, target);
   } catch (error) {
     if (temporary !== undefined) rmSync(temporary, { force: true });
@@ -60,15 +60,15 @@ export function replaceFile(path: string, text: string): void {
  * @param files the texts by file name.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
-export function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
-  let made: string | undefined;
+export function writeFolder(directory: string, files: ReadonlyMap<string, string>): void {
+  let createdDirectory: string | undefined;
   try {
-    assertNotReadOnly(folder);
-    made = mkdirSync(folder, { recursive: true });
-    writeEach(new Map([...files].map(([name, text]) => [join(folder, name), text])));
+    assertNotReadOnly(directory);
+    createdDirectory = mkdirSync(directory, { recursive: true });
+    writeFilesAtomically(new Map([...files].map(([name, text]) => [join(directory, name), text])));
   } catch (error) {
-    if (made !== undefined) rmSync(made, { recursive: true, force: true });
-    throw notWritten(folder, error);
+    if (createdDirectory !== undefined) rmSync(createdDirectory, { recursive: true, force: true });
+    throw createSettingsWriteError(directory, error);
   }
 }
 
@@ -79,52 +79,60 @@ export function writeFolder(folder: string, files: ReadonlyMap<string, string>):
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
 export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
-  const made: string[] = [];
+  const createdDirectories: string[] = [];
   try {
     for (const [path, text] of files) {
-      assertNotReadOnly(text === undefined ? path : realPath(path));
-      const folder = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
-      if (folder !== undefined) made.push(folder);
+      assertNotReadOnly(text === undefined ? path : resolveExistingPath(path));
+      const directory = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
+      if (directory !== undefined) createdDirectories.push(directory);
     }
-    writeEach(files);
+    writeFilesAtomically(files);
   } catch (error) {
-    for (const folder of made.toReversed()) rmSync(folder, { recursive: true, force: true });
-    throw notWritten([...files.keys()].join(", "), error);
+    for (const directory of createdDirectories.toReversed())
+      rmSync(directory, { recursive: true, force: true });
+    throw createSettingsWriteError([...files.keys()].join(", "), error);
   }
 }
 
 /** @throws {Error} if one can't be written; all are unchanged. */
-function writeEach(files: ReadonlyMap<string, string | undefined>): void {
-  const steps: Step[] = [];
+function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): void {
+  const writes: FileWrite[] = [];
   try {
     for (const [path, text] of files) {
       // Removing a link doesn't remove its target.
-      const target = text === undefined ? path : realPath(path);
-      const isGone = text === undefined;
-      const step: Step = { target, temporary: beside(target), backup: beside(target), isGone, isDone: false };
-      steps.push(step);
+      const target = text === undefined ? path : resolveExistingPath(path);
+      const isRemoval = text === undefined;
+      const write: FileWrite = {
+        target,
+        temporary: getTemporaryPath(target),
+        backup: getTemporaryPath(target),
+        isGone: isRemoval,
+        isDone: false,
+      };
+      writes.push(write);
       assertNotReadOnly(target);
-      if (text !== undefined) writeNew(step.temporary, text, statSync(target, { throwIfNoEntry: false }));
-      if (existsSync(target)) copyFileSync(target, step.backup, constants.COPYFILE_EXCL);
+      if (text !== undefined)
+        writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
+      if (existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
     }
-    for (const step of steps) {
-      if (step.isGone) rmSync(step.target, { force: true });
-      else renameSync(step.temporary, step.target);
-      step.isDone = true;
+    for (const write of writes) {
+      if (write.isGone) rmSync(write.target, { force: true });
+      else renameSync(write.temporary, write.target);
+      write.isDone = true;
     }
   } catch (error) {
-    for (const { target, backup, isDone } of steps.reverse()) {
+    for (const { target, backup, isDone } of writes.reverse()) {
       if (!isDone) continue;
       if (existsSync(backup)) renameSync(backup, target);
       else rmSync(target, { force: true });
     }
     throw error;
   } finally {
-    cleanUp(steps);
+    discardTemporaryFiles(writes);
   }
 }
 
-interface Step {
+interface FileWrite {
   readonly target: string;
   readonly temporary: string;
   readonly backup: string;
@@ -132,29 +140,29 @@ interface Step {
   isDone: boolean;
 }
 
-function cleanUp(steps: readonly Step[]): void {
-  for (const { temporary, backup } of steps) {
+function discardTemporaryFiles(writes: readonly FileWrite[]): void {
+  for (const { temporary, backup } of writes) {
     rmSync(temporary, { force: true });
     rmSync(backup, { force: true });
   }
 }
 
 /** Returns a unique name in the same directory, where a rename is atomic. */
-function beside(target: string): string {
+function getTemporaryPath(target: string): string {
   return join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
 /**
- * @param replaced the file whose mode and owner are kept. Default: private to this user, because it contains tenant data; git ignores these
+ * @param original the file whose mode and owner are kept. Default: private to this user, because it contains tenant data; git ignores these
  * modes.
  */
-function writeNew(path: string, text: string, replaced: Stats | undefined): void {
+function writeNewFile(path: string, text: string, original: Stats | undefined): void {
   const file = openSync(path, "wx", 0o600);
   try {
     writeFileSync(file, text);
-    if (replaced !== undefined) {
-      keepOwner(file, replaced);
-      fchmodSync(file, replaced.mode);
+    if (original !== undefined) {
+      copyOwner(file, original);
+      fchmodSync(file, original.mode);
     }
     fsyncSync(file);
   } finally {
@@ -162,17 +170,17 @@ function writeNew(path: string, text: string, replaced: Stats | undefined): void
   }
 }
 
-function realPath(path: string): string {
+function resolveExistingPath(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    if (isMissing(error)) return path;
+    if (isNotFoundError(error)) return path;
     throw error;
   }
 }
 
 /** Only root may change the owner; the group may be one of the user's own. */
-function keepOwner(file: number, { uid, gid }: Stats): void {
+function copyOwner(file: number, { uid, gid }: Stats): void {
   for (const owner of [uid, -1]) {
     try {
       fchownSync(file, owner, gid);
@@ -192,27 +200,27 @@ export function assertWritable(path: string): void {
   try {
     assertReplaceable(path);
   } catch (error) {
-    throw notWritten(path, error);
+    throw createSettingsWriteError(path, error);
   }
 }
 
 /** @throws {Error} if {@link replaceFile} would leave the file unchanged. */
 export function assertReplaceable(path: string): void {
-  assertNotReadOnly(realPath(path));
+  assertNotReadOnly(resolveExistingPath(path));
 }
 
 function assertNotReadOnly(target: string): void {
   const stat = statSync(target, { throwIfNoEntry: false });
-  if (stat !== undefined) assertMode(target, stat);
+  if (stat !== undefined) assertWritableMode(target, stat);
   if (stat?.isDirectory()) return;
   let directory = dirname(target);
   // A missing directory is created in the nearest existing one.
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
   const parent = statSync(directory, { throwIfNoEntry: false });
-  if (parent?.isDirectory()) assertMode(directory, parent);
+  if (parent?.isDirectory()) assertWritableMode(directory, parent);
 }
 
-function assertMode(path: string, stat: Stats): void {
+function assertWritableMode(path: string, stat: Stats): void {
   const kind = stat.isDirectory() ? "directory" : "file";
   const isRoot = process.getuid?.() === 0;
   try {
@@ -228,15 +236,15 @@ function assertMode(path: string, stat: Stats): void {
   );
 }
 
-function isMissing(error: unknown): boolean {
+function isNotFoundError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
-function notWritten(path: string, error: unknown): EmailSecurityError {
-  const why = error instanceof Error ? error.message : String(error);
+function createSettingsWriteError(path: string, error: unknown): EmailSecurityError {
+  const reason = error instanceof Error ? error.message : String(error);
   return new EmailSecurityError(
     "ERR_SETTINGS_WRITE",
-    `${quote(path, 300)} can't be written, and is as it was: ${printable(why)}`,
+    `${quote(path, 300)} can't be written, and is as it was: ${printable(reason)}`,
     { cause: error },
   );
 }

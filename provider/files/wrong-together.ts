@@ -24,51 +24,57 @@ interface TopFile {
 export function wrongTogether(
   entries: readonly DeclaredEntry[],
   vips: readonly DeclaredVip[],
-  top: TopFile,
+  topFile: TopFile,
 ): Finding[] {
-  const own = new OwnDomains([...top.ownDomains]);
-  let arePartsWell: boolean | undefined;
-  const areWell = (): boolean => (arePartsWell ??= top.parts.every((part) => isPartWell(part, own)));
-  const check = <One extends DeclaredEntry | DeclaredVip>(
+  const ownDomains = new OwnDomains([...topFile.ownDomains]);
+  let partsPass: boolean | undefined;
+  const allPartsPass = (): boolean =>
+    (partsPass ??= topFile.parts.every((part) => isPartWell(part, ownDomains)));
+  const checkDeclaredList = <One extends DeclaredEntry | DeclaredVip>(
     kind: ListKind,
     list: "entries" | "vips",
     declared: readonly One[],
-    argumentsOf: (one: One) => unknown,
+    buildArguments: (declaration: One) => unknown,
   ): Finding[] => {
-    const options: Readonly<Record<string, unknown>> = top.options.under(`lists.${list}`);
+    const options: Readonly<Record<string, unknown>> = topFile.options.under(`lists.${list}`);
     // Only patterns depend on declarations; other options can be checked with an empty list.
-    const isShort =
+    const skipsElements =
       options["ignore"] === undefined &&
       options["protect"] === undefined &&
-      areWell() &&
-      areApart(kind, declared, top.parts);
-    if (isShort && Object.keys(options).length === 0) return [];
-    const raw = { [kind.property]: isShort ? [] : declared.map(argumentsOf), ...options };
-    return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
+      allPartsPass() &&
+      areUnrelated(kind, declared, topFile.parts);
+    if (skipsElements && Object.keys(options).length === 0) return [];
+    const raw = { [kind.property]: skipsElements ? [] : declared.map(buildArguments), ...options };
+    return checkList(kind, raw, {}, ownDomains, Number.POSITIVE_INFINITY).failures.map(
       ({ property, reason }): Finding => {
         const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
-        const one = index === undefined ? undefined : declared[Number(index)];
-        if (one === undefined) {
-          const place = top.options.placeOf(`lists.${list}.${property}`) ?? {
-            file: top.file,
+        const declaration = index === undefined ? undefined : declared[Number(index)];
+        if (declaration === undefined) {
+          const location = topFile.options.placeOf(`lists.${list}.${property}`) ?? {
+            file: topFile.file,
             line: 1,
             column: 1,
           };
-          return { code: "list-options", level: "error", message: `${property} ${reason}`, place };
+          return { code: "list-options", level: "error", message: `${property} ${reason}`, place: location };
         }
-        const subject = { kind: one.kind, key: one.key };
-        return { ...wrong(one, reason, declared), level: "error", place: one.place, subject };
+        const subject = { kind: declaration.kind, key: declaration.key };
+        return {
+          ...describeListFailure(declaration, reason, declared),
+          level: "error",
+          place: declaration.place,
+          subject,
+        };
       },
     );
   };
   return [
-    ...check(ENTRIES, "entries", entries, entryArguments),
-    ...check(MEMBERS, "vips", vips, memberArguments),
+    ...checkDeclaredList(ENTRIES, "entries", entries, entryArguments),
+    ...checkDeclaredList(MEMBERS, "vips", vips, memberArguments),
   ];
 }
 
 /** Returns whether no two declarations share a subject. */
-function areApart(
+function areUnrelated(
   kind: ListKind,
   declared: readonly (DeclaredEntry | DeclaredVip)[],
   parts: readonly Part[],
@@ -80,16 +86,16 @@ function areApart(
 }
 
 /** Converts a failure of the list check to a finding, and replaces element indexes by locations. */
-function wrong(
-  one: DeclaredEntry | DeclaredVip,
+function describeListFailure(
+  declaration: DeclaredEntry | DeclaredVip,
   reason: string,
   declared: readonly (DeclaredEntry | DeclaredVip)[],
 ): Pick<Finding, "code" | "message"> {
-  const placed = reason.replace(/(?:entries|members)\[(\d+)\](?:\.\w+)?/g, (_all, at: string) =>
-    lineText(declared[Number(at)]?.place ?? one.place),
+  const located = reason.replace(/(?:entries|members)\[(\d+)\](?:\.\w+)?/g, (_all, index: string) =>
+    lineText(declared[Number(index)]?.place ?? declaration.place),
   );
-  const [, code, rest = ""] = /^is ".*?", which is refused \(([a-z-]+)(.*)$/s.exec(placed) ?? [];
-  if (code === undefined) return { code: "declared-twice", message: placed };
-  const because = rest.replace(/^(, [^)]*)?\): /, (_all, own: string = "") => ` (${code}${own}): `);
-  return { code, message: `${quote(one.written)} is refused${because}` };
+  const [, code, rest = ""] = /^is ".*?", which is refused \(([a-z-]+)(.*)$/s.exec(located) ?? [];
+  if (code === undefined) return { code: "declared-twice", message: located };
+  const details = rest.replace(/^(, [^)]*)?\): /, (_all, own: string = "") => ` (${code}${own}): `);
+  return { code, message: `${quote(declaration.written)} is refused${details}` };
 }

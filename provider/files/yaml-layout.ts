@@ -43,24 +43,24 @@ export function layoutOf({ contents }: Document.Parsed, text: string): Layout {
     isFlow,
     isJson: isFlow && isScalar(first) && first.type === "QUOTE_DOUBLE",
     start: map === undefined ? 0 : rangeOf(map as unknown as Node)[0],
-    keys: (map?.items ?? []).map((pair) => laidOut(pair as Pair, text)),
+    keys: (map?.items ?? []).map((pair) => buildKeyLayout(pair as Pair, text)),
   };
 }
 
-function laidOut({ key, value }: Pair, text: string): LaidOut {
-  const keySpan = spanOf(key as Node);
-  const isLines = isSeq(value) && value.flow !== true;
-  const isNothing = value === null || (isScalar(value) && value.value === null);
+function buildKeyLayout({ key, value }: Pair, text: string): LaidOut {
+  const keySpan = getNodeSpan(key as Node);
+  const isBlock = isSeq(value) && value.flow !== true;
+  const isEmpty = value === null || (isScalar(value) && value.value === null);
   return {
     name: keyName(key),
     key: keySpan,
-    kind: isLines ? "lines" : isSeq(value) ? "brackets" : isNothing ? "nothing" : "other",
-    value: value === null ? { start: keySpan.end, end: keySpan.end } : spanOf(value as Node),
-    column: isLines ? columnOf(text, rangeOf(value)[0]) : 0,
-    items: isSeq(value) ? value.items.map((item) => spanOf(item as Node)) : [],
+    kind: isBlock ? "lines" : isSeq(value) ? "brackets" : isEmpty ? "nothing" : "other",
+    value: value === null ? { start: keySpan.end, end: keySpan.end } : getNodeSpan(value as Node),
+    column: isBlock ? columnOf(text, rangeOf(value)[0]) : 0,
+    items: isSeq(value) ? value.items.map((item) => getNodeSpan(item as Node)) : [],
   };
 }
 
-function spanOf(node: Node): Span {
+function getNodeSpan(node: Node): Span {
   return { start: rangeOf(node)[0], end: endOf(node) };
 }

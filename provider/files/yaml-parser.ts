@@ -15,8 +15,8 @@ const MAX_MISTAKES = 1_000;
 
 export type Refuse = (code: string, message: string, start?: number, end?: number) => void;
 
-export function parse(text: string, refuse: Refuse, values: number): Document.Parsed {
-  const read = (source: string, others = values): Document.Parsed[] => {
+export function parse(text: string, report: Refuse, valueCount: number): Document.Parsed {
+  const compose = (source: string, initialValues = valueCount): Document.Parsed[] => {
     const composer = new Composer({
       prettyErrors: false,
       // The parser compares all keys with each other, which is slow.
@@ -26,49 +26,49 @@ export function parse(text: string, refuse: Refuse, values: number): Document.Pa
       merge: false,
       intAsBigInt: false,
     });
-    return [...composer.compose(boundedTokens(source, others))] as Document.Parsed[];
+    return [...composer.compose(lexWithinLimits(source, initialValues))] as Document.Parsed[];
   };
-  const nothing = (): Document.Parsed => read("null", 0)[0] as Document.Parsed;
+  const emptyDocument = (): Document.Parsed => compose("null", 0)[0] as Document.Parsed;
   if (text.length > MAX_CHARACTERS) {
-    refuse("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
-    return nothing();
+    report("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
+    return emptyDocument();
   }
-  const odd = ODD.exec(text);
-  if (odd !== null) {
-    refuse(...oddity(odd[0]), odd.index, odd.index + 1);
-    return nothing();
+  const forbidden = FORBIDDEN_CHARACTER.exec(text);
+  if (forbidden !== null) {
+    report(...explainForbidden(forbidden[0]), forbidden.index, forbidden.index + 1);
+    return emptyDocument();
   }
   let documents: Document.Parsed[];
   try {
-    documents = read(text);
+    documents = compose(text);
   } catch (error) {
-    if (!(error instanceof BoundsError)) throw error;
-    refuse(error.code, error.message, error.offset);
-    return nothing();
+    if (!(error instanceof YamlLimitError)) throw error;
+    report(error.code, error.message, error.offset);
+    return emptyDocument();
   }
-  const [document, second] = documents;
+  const [document, secondDocument] = documents;
   if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
-    refuse("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
-    return document ?? nothing();
+    report("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
+    return document ?? emptyDocument();
   }
-  if (document === undefined) return nothing();
+  if (document === undefined) return emptyDocument();
   const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
   // One mistake causes several errors; the first error of a line is the one to fix.
-  let told: number | undefined;
+  let reportedLine: number | undefined;
   for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
     const line = text.lastIndexOf("\n", pos[0] - 1);
-    if (line !== told) refuse(...explained(code, message, text, pos), ...pos);
-    told = line;
+    if (line !== reportedLine) report(...explainYamlError(code, message, text, pos), ...pos);
+    reportedLine = line;
   }
-  if (second !== undefined) {
-    const [start = 0] = second.range;
-    refuse("yaml-documents", "holds more than one document (`---`); write one file for each", start);
+  if (secondDocument !== undefined) {
+    const [start = 0] = secondDocument.range;
+    report("yaml-documents", "holds more than one document (`---`); write one file for each", start);
   }
   return document;
 }
 
 /** The text exceeds a limit. */
-class BoundsError extends Error {
+class YamlLimitError extends Error {
   readonly code: string;
   readonly offset: number;
 
@@ -82,44 +82,44 @@ class BoundsError extends Error {
 /**
  * Tokenizes a text incrementally, so that a small file can't exhaust memory: stops if it is nested too deeply or has too many values.
  *
- * @throws {BoundsError} if the text exceeds a limit.
+ * @throws {YamlLimitError} if the text exceeds a limit.
  */
-function* boundedTokens(source: string, others: number): Generator<CST.Token> {
+function* lexWithinLimits(source: string, initialValues: number): Generator<CST.Token> {
   const parser = new Parser();
-  let values = others;
+  let valueCount = initialValues;
   let mistakes = 0;
   for (const lexeme of new Lexer().lex(source)) {
-    const sign = lexeme[0] ?? "";
-    if (VALUES.has(sign)) values += 1;
-    else if (MISTAKES.has(sign)) mistakes += 1;
+    const firstCharacter = lexeme[0] ?? "";
+    if (VALUE_TOKENS.has(firstCharacter)) valueCount += 1;
+    else if (MISTAKE_TOKENS.has(firstCharacter)) mistakes += 1;
     for (const token of parser.next(lexeme)) {
       if (token.type === "error") mistakes += 1;
       yield token;
     }
     // One level takes one or two stack entries of the parser.
     if (parser.stack.length > 2 * MAX_DEPTH + 4) {
-      throw new BoundsError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
+      throw new YamlLimitError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
     }
-    if (values > MAX_VALUES) {
+    if (valueCount > MAX_VALUES) {
       const message = `holds more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
-      throw new BoundsError("yaml-too-large", message, 0);
+      throw new YamlLimitError("yaml-too-large", message, 0);
     }
     if (mistakes > MAX_MISTAKES) {
       const message = `is no valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
-      throw new BoundsError("yaml-syntax", message, parser.offset);
+      throw new YamlLimitError("yaml-syntax", message, parser.offset);
     }
   }
   yield* parser.end();
 }
 
 /** The first characters of lexemes that start a text, a list, a mapping or a document. */
-const VALUES: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
+const VALUE_TOKENS: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
 
 /** Tags, anchors, aliases and directives are all mistakes. */
-const MISTAKES: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
+const MISTAKE_TOKENS: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
 
 /** Explains parser errors and what to write instead. */
-function explained(
+function explainYamlError(
   code: string,
   message: string,
   text: string,
@@ -129,19 +129,19 @@ function explained(
   if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
     return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
   }
-  const [, key, rest] =
+  const [, key, remainder] =
     /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
   if (key !== undefined && /^(?:MISSING_CHAR|MULTILINE_IMPLICIT_KEY)$/.test(code)) {
-    return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${rest}`)}`];
+    return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${remainder}`)}`];
   }
   const [first = ""] = message.split("\n");
   return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
 }
 
 /** Characters that tools read differently, or that people don't see. */
-const ODD = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+const FORBIDDEN_CHARACTER = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-function oddity(character: string): [code: string, message: string] {
+function explainForbidden(character: string): [code: string, message: string] {
   if (character === "\0") {
     return ["yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8"];
   }

@@ -20,16 +20,18 @@ export type { YamlSource } from "./yaml-whole";
  */
 export function readYaml(text: string, file: string): YamlSource {
   if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readWhole(text, file);
-  const cut = withoutPlainElements(text, MAX_VALUES);
-  if (cut.sections.length === 0 || QUESTION.test(cut.left)) return readWhole(text, file);
-  const left = readWhole(cut.left, file, cut.values);
-  const stands = left.findings.length === 0 && cut.sections.every((one) => standsIn(one, cut, left.layout()));
+  const plainScan = withoutPlainElements(text, MAX_VALUES);
+  if (plainScan.sections.length === 0 || EXPLICIT_KEY.test(plainScan.left)) return readWhole(text, file);
+  const remainingSource = readWhole(plainScan.left, file, plainScan.values);
+  const isConsistent =
+    remainingSource.findings.length === 0 &&
+    plainScan.sections.every((one) => isSectionConsistent(one, plainScan, remainingSource.layout()));
   // Findings need the locations of the original file.
-  return stands ? new PartlyPlain(text, file, cut, left) : readWhole(text, file);
+  return isConsistent ? new PartialYamlSource(text, file, plainScan, remainingSource) : readWhole(text, file);
 }
 
 /** An explicit key (`?`), which is rare: the extent of its value depends on the next token. */
-const QUESTION = /^[ -]*\?(?:\s|$)/m;
+const EXPLICIT_KEY = /^[ -]*\?(?:\s|$)/m;
 
 /** Parses YAML like {@link readYaml}. */
 export type ReadYaml = (text: string, file: string) => YamlSource;
@@ -38,9 +40,9 @@ export type ReadYaml = (text: string, file: string) => YamlSource;
 export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
   const sources = new Map<string, YamlSource>();
   return (text, file) => {
-    const before = sources.get(text);
+    const cached = sources.get(text);
     // A cached file with another name would have wrong locations.
-    if (before?.file === file) return before;
+    if (cached?.file === file) return cached;
     const source = read(text, file);
     sources.set(text, source);
     return source;
@@ -48,7 +50,7 @@ export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
 }
 
 /** Verifies that removed plain elements were direct children of their section, and that no remaining text enclosed them. */
-function standsIn(
+function isSectionConsistent(
   { name, keyStart, column, lastGap }: PlainSection,
   { gaps }: WithoutPlain,
   layout: Layout,
@@ -61,66 +63,68 @@ function standsIn(
   if (section.kind === "nothing") return section.value.start === section.value.end;
   if (section.kind !== "lines" || section.column !== column) return false;
   const [first, last] = [section.items[0]?.start ?? 0, section.items.at(-1)?.end ?? 0];
-  const inside = gaps.filter(({ at }) => at > first && at < last);
+  const innerGaps = gaps.filter(({ at }) => at > first && at < last);
   let index = 0;
-  return inside.every(({ at }) => {
+  return innerGaps.every(({ at }) => {
     while ((section.items[index]?.end ?? Number.POSITIVE_INFINITY) <= at) index += 1;
     return (section.items[index]?.start ?? at) >= at;
   });
 }
 
 /** A section with its elements merged again. */
-interface Merged {
+interface MergedSection {
   readonly plain: PlainSection;
   /** In order: plain elements, and indexes of parsed ones. */
   readonly elements: readonly (PlainElement | number)[];
 }
 
 /** A file whose non-plain parts are parsed; the rest is parsed on demand. */
-class PartlyPlain implements YamlSource {
+class PartialYamlSource implements YamlSource {
   readonly findings = [];
   readonly file: string;
   readonly text: string;
   readonly value: unknown;
-  readonly #left: YamlSource;
+  readonly #remainingSource: YamlSource;
   readonly #gaps: WithoutPlain["gaps"];
   readonly #layout: Layout;
-  readonly #merged: ReadonlyMap<PropertyKey, Merged>;
-  readonly #one = new Map<PlainElement, YamlSource>();
-  #whole: YamlSource | undefined;
+  readonly #mergedSections: ReadonlyMap<PropertyKey, MergedSection>;
+  readonly #elementSources = new Map<PlainElement, YamlSource>();
+  #fullSource: YamlSource | undefined;
 
-  constructor(text: string, file: string, { sections, gaps }: WithoutPlain, left: YamlSource) {
+  constructor(text: string, file: string, { sections, gaps }: WithoutPlain, remainingSource: YamlSource) {
     this.text = text;
     this.file = file;
-    this.#left = left;
+    this.#remainingSource = remainingSource;
     this.#gaps = gaps;
-    const value = { ...(left.value as Record<string, unknown>) };
-    const merged = new Map<PropertyKey, Merged>();
+    const value = { ...(remainingSource.value as Record<string, unknown>) };
+    const merged = new Map<PropertyKey, MergedSection>();
     const byName = new Map(sections.map((one) => [one.name as string, one]));
-    const layout = left.layout();
+    const layout = remainingSource.layout();
     const keys = layout.keys.map((one): LaidOut => {
-      const moved = { ...one, key: this.#moved(one.key), value: this.#moved(one.value) };
+      const shifted = { ...one, key: this.#shiftSpan(one.key), value: this.#shiftSpan(one.value) };
       const plain = byName.get(one.name);
-      const items = one.items.map((item) => this.#moved(item));
-      if (plain === undefined) return { ...moved, items };
-      const elements = together(plain.elements, items);
-      const written = (value[one.name] ?? []) as unknown[];
-      value[one.name] = elements.map((each) => (typeof each === "number" ? written[each] : dataOf(each)));
+      const items = one.items.map((item) => this.#shiftSpan(item));
+      if (plain === undefined) return { ...shifted, items };
+      const elements = mergeElements(plain.elements, items);
+      const remainingValues = (value[one.name] ?? []) as unknown[];
+      value[one.name] = elements.map((each) =>
+        typeof each === "number" ? remainingValues[each] : getElementContent(each),
+      );
       merged.set(one.name, { plain, elements });
       const spans = elements.map((each) => (typeof each === "number" ? (items[each] as Span) : each));
       const first = elements[0];
       // A block sequence starts at its first dash.
-      const start = typeof first === "object" ? first.from + plain.column : (moved.value.start as number);
-      const span = { start, end: spans.at(-1)?.end ?? moved.value.end };
-      return { ...moved, kind: "lines", column: plain.column, value: span, items: spans };
+      const start = typeof first === "object" ? first.from + plain.column : (shifted.value.start as number);
+      const span = { start, end: spans.at(-1)?.end ?? shifted.value.end };
+      return { ...shifted, kind: "lines", column: plain.column, value: span, items: spans };
     });
     this.value = value;
-    this.#merged = merged;
+    this.#mergedSections = merged;
     this.#layout = { ...layout, keys };
   }
 
   get document(): Document.Parsed {
-    return this.#all().document;
+    return this.#getFullSource().document;
   }
 
   readonly layout = (): Layout => {
@@ -129,111 +133,112 @@ class PartlyPlain implements YamlSource {
 
   readonly placeOf = (path: readonly PropertyKey[]): Place => {
     const [section = "", index, key] = path;
-    const element = this.#elementAt(section, index);
+    const element = this.#findElement(section, index);
     if (typeof element === "object") {
       const isShort = typeof element.data === "string";
-      const { plain } = this.#merged.get(section) as Merged;
+      const { plain } = this.#mergedSections.get(section) as MergedSection;
       if (isShort || key === (plain.name === "vips" ? "email" : "value")) {
         const { subjectLine: line, subjectColumn: column, subjectEndColumn: endColumn } = element;
         return { file: this.file, line, column, endLine: line, endColumn };
       }
     }
-    return this.#ask(path, (source, at) => source.placeOf(at));
+    return this.#locateIn(path, (source, at) => source.placeOf(at));
   };
 
   readonly placeOfKey = (path: readonly PropertyKey[]): Place => {
     // An element has no key, so use the location of its list.
-    if (path.length < 3) return this.#all().placeOfKey(path);
-    return this.#ask(path, (source, at) => source.placeOfKey(at));
+    if (path.length < 3) return this.#getFullSource().placeOfKey(path);
+    return this.#locateIn(path, (source, at) => source.placeOfKey(at));
   };
 
   readonly writtenAt = (path: readonly PropertyKey[]): string | undefined => {
-    let written: string | undefined;
-    this.#ask(path, (source, at) => {
-      written = source.writtenAt(at);
+    let rawText: string | undefined;
+    this.#locateIn(path, (source, at) => {
+      rawText = source.writtenAt(at);
       return source.placeOf(at);
     });
-    return written;
+    return rawText;
   };
 
-  #elementAt(section: PropertyKey, index: PropertyKey | undefined): PlainElement | number | undefined {
-    return typeof index === "number" ? this.#merged.get(section)?.elements[index] : undefined;
+  #findElement(section: PropertyKey, index: PropertyKey | undefined): PlainElement | number | undefined {
+    return typeof index === "number" ? this.#mergedSections.get(section)?.elements[index] : undefined;
   }
 
   /** Queries the smallest part that contains a path: a single element, the remaining text, or the whole file. */
-  #ask(
+  #locateIn(
     path: readonly PropertyKey[],
-    tell: (source: YamlSource, path: readonly PropertyKey[]) => Place,
+    locate: (source: YamlSource, path: readonly PropertyKey[]) => Place,
   ): Place {
     const [section = "", index, ...rest] = path;
     // A missing section gets the location of the whole file.
-    if (!Object.hasOwn(this.value as object, section)) return tell(this.#all(), path);
-    if (!this.#merged.has(section)) return this.#moveLines(tell(this.#left, path));
-    const element = this.#elementAt(section, index);
-    if (element === undefined) return tell(this.#all(), path);
-    if (typeof element === "number") return this.#moveLines(tell(this.#left, [section, element, ...rest]));
-    let one = this.#one.get(element);
-    if (one === undefined) {
-      one = readWhole(this.text.slice(element.from, element.until), this.file);
-      this.#one.set(element, one);
+    if (!Object.hasOwn(this.value as object, section)) return locate(this.#getFullSource(), path);
+    if (!this.#mergedSections.has(section)) return this.#shiftLines(locate(this.#remainingSource, path));
+    const element = this.#findElement(section, index);
+    if (element === undefined) return locate(this.#getFullSource(), path);
+    if (typeof element === "number")
+      return this.#shiftLines(locate(this.#remainingSource, [section, element, ...rest]));
+    let elementSource = this.#elementSources.get(element);
+    if (elementSource === undefined) {
+      elementSource = readWhole(this.text.slice(element.from, element.until), this.file);
+      this.#elementSources.set(element, elementSource);
     }
-    const place = tell(one, [0, ...rest]);
-    const down = element.line - 1;
-    return withLines(place, place.line + down, (place.endLine ?? 0) + down);
+    const location = locate(elementSource, [0, ...rest]);
+    const lineShift = element.line - 1;
+    return replaceLines(location, location.line + lineShift, (location.endLine ?? 0) + lineShift);
   }
 
-  #all(): YamlSource {
-    this.#whole ??= readWhole(this.text, this.file);
-    return this.#whole;
+  #getFullSource(): YamlSource {
+    this.#fullSource ??= readWhole(this.text, this.file);
+    return this.#fullSource;
   }
 
-  #moved({ start, end }: Span): Span {
-    const movedStart = start + removedAt(this.#gaps, "at", start)("characters");
+  #shiftSpan({ start, end }: Span): Span {
+    const shiftedStart = start + getRemovedBefore(this.#gaps, "at", start)("characters");
     // A range that ends at removed lines ends before them.
     return end <= start
-      ? { start: movedStart, end: movedStart }
-      : { start: movedStart, end: end + removedAt(this.#gaps, "at", end - 1)("characters") };
+      ? { start: shiftedStart, end: shiftedStart }
+      : { start: shiftedStart, end: end + getRemovedBefore(this.#gaps, "at", end - 1)("characters") };
   }
 
-  #moveLines(place: Place): Place {
-    const { line, endLine = line, endColumn } = place;
+  #shiftLines(location: Place): Place {
+    const { line, endLine = line, endColumn } = location;
     const lastLine = endColumn === 1 && endLine > line ? endLine - 1 : endLine;
-    const down = (at: number): number => removedAt(this.#gaps, "line", at)("lines");
-    return withLines(place, line + down(line), endLine + down(lastLine));
+    const lineShift = (at: number): number => getRemovedBefore(this.#gaps, "line", at)("lines");
+    return replaceLines(location, line + lineShift(line), endLine + lineShift(lastLine));
   }
 }
 
-function withLines(place: Place, line: number, endLine: number): Place {
-  return place.endLine === undefined ? { ...place, line } : { ...place, line, endLine };
+function replaceLines(location: Place, line: number, endLine: number): Place {
+  return location.endLine === undefined ? { ...location, line } : { ...location, line, endLine };
 }
 
 /** Merges elements in file order. */
-function together(plain: readonly PlainElement[], items: readonly Span[]): (PlainElement | number)[] {
-  const all: (PlainElement | number)[] = [];
+function mergeElements(plain: readonly PlainElement[], items: readonly Span[]): (PlainElement | number)[] {
+  const merged: (PlainElement | number)[] = [];
   let at = 0;
   for (const element of plain) {
-    while (at < items.length && (items[at]?.start ?? 0) < element.from) all.push(at++);
-    all.push(element);
+    while (at < items.length && (items[at]?.start ?? 0) < element.from) merged.push(at++);
+    merged.push(element);
   }
-  while (at < items.length) all.push(at++);
-  return all;
+  while (at < items.length) merged.push(at++);
+  return merged;
 }
 
-function dataOf({ data }: PlainElement): unknown {
+function getElementContent({ data }: PlainElement): unknown {
   return data;
 }
 
 /** Returns the removed characters or lines before a position. */
-function removedAt(
+function getRemovedBefore(
   gaps: WithoutPlain["gaps"],
-  by: "at" | "line",
-  place: number,
-): (what: "characters" | "lines") => number {
+  unit: "at" | "line",
+  position: number,
+): (quantity: "characters" | "lines") => number {
   let [low, high] = [0, gaps.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((gaps[middle]?.[by] ?? 0) <= place) low = middle + 1;
+    if ((gaps[middle]?.[unit] ?? 0) <= position) low = middle + 1;
     else high = middle;
   }
-  return (what) => gaps[low - 1]?.[what] ?? 0;
+  return (quantity) => gaps[low - 1]?.[quantity] ?? 0;
 }

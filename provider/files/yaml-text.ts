@@ -14,9 +14,9 @@ export interface TextStyle {
  */
 export function yamlText(text: string, style: TextStyle = {}): string {
   const { quotes = "plain", inFlow = false } = style;
-  if (quotes === "plain" && isPlain(text, inFlow)) return text;
+  if (quotes === "plain" && isPlainScalar(text, inFlow)) return text;
   if (quotes === "single" && isVisible(text)) return `'${text.replaceAll("'", "''")}'`;
-  return inDoubleQuotes(text);
+  return quoteDouble(text);
 }
 
 /** Formats a text as YAML comment lines, with control characters escaped. */
@@ -25,7 +25,7 @@ export function yamlComment(text: string, indent: number, lineEnd = "\n"): strin
   return lines
     .map(
       (line) =>
-        `${" ".repeat(indent)}${`# ${printable(line).replace(/[\uFFFE\uFFFF]/g, escaped)}`.trimEnd()}${lineEnd}`,
+        `${" ".repeat(indent)}${`# ${printable(line).replace(/[\uFFFE\uFFFF]/g, escapeInvisible)}`.trimEnd()}${lineEnd}`,
     )
     .join("");
 }
@@ -34,7 +34,7 @@ export function yamlComment(text: string, indent: number, lineEnd = "\n"): strin
  * Returns whether YAML 1.1 and 1.2 both read the text as a string: it starts with a letter or digit and has no special characters. Dates
  * are allowed, because YAML 1.1 converts them only on request.
  */
-function isPlain(text: string, inFlow: boolean): boolean {
+function isPlainScalar(text: string, inFlow: boolean): boolean {
   if (!/^[\p{L}\p{N}](?:.*[\p{L}\p{N})./!?;'"%+=_@~*&$€–…-])?$/u.test(text)) return false;
   if (!isVisible(text) || / #|: /.test(text)) return false;
   if (inFlow && /[,[\]{}:]/.test(text)) return false;
@@ -60,11 +60,11 @@ function isVisible(text: string): boolean {
   return text.search(INVISIBLE) < 0;
 }
 
-function inDoubleQuotes(text: string): string {
-  return JSON.stringify(text).replace(INVISIBLE, escaped);
+function quoteDouble(text: string): string {
+  return JSON.stringify(text).replace(INVISIBLE, escapeInvisible);
 }
 
-function escaped(text: string): string {
+function escapeInvisible(text: string): string {
   return text.replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0) ?? 0;
     const digits = code.toString(16);

@@ -16,76 +16,76 @@ import { MAX_DEPTH, type Refuse } from "./yaml-parser";
  * Converts the document to plain data, and reports valid YAML that is a trap: values that are read differently than they look, or that
  * can't be reviewed line by line. All keys are own text properties, including `__proto__`.
  */
-export function plain(contents: unknown, refuse: Refuse, lineOf: (offset: number) => number): unknown {
-  const at = (code: string, message: string, node: unknown): void => {
+export function plain(contents: unknown, report: Refuse, getLine: (offset: number) => number): unknown {
+  const reportAt = (code: string, message: string, node: unknown): void => {
     const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
-    refuse(code, message, start, end);
+    report(code, message, start, end);
   };
-  const keyOf = (pair: Pair, keys: Map<string, number>, within: string | undefined): string => {
+  const readKey = (pair: Pair, keys: Map<string, number>, parentKey: string | undefined): string => {
     const { key } = pair;
     const text = keyText(pair);
     if (isScalar(key)) {
       // The key `on` of a review is exempt from the boolean check, because only this package reads it.
-      trapsOfNode(key, within === "reviewed" && text === "on");
+      checkNode(key, parentKey === "reviewed" && text === "on");
       if (typeof key.value !== "string" && text !== "") {
         const message = `${printable(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
-        at("yaml-not-text", message, key);
+        reportAt("yaml-not-text", message, key);
       }
-    } else if (isNode(key)) at("yaml-syntax", "is no simple key; write a word and a colon", key);
+    } else if (isNode(key)) reportAt("yaml-syntax", "is no simple key; write a word and a colon", key);
     if (text === "<<") {
-      at(
+      reportAt(
         "yaml-anchor",
         "<< merges what is written elsewhere; write it out, so that a review sees it here",
         key,
       );
     } else if (keys.has(text)) {
-      const first = lineOf(keys.get(text) ?? 0);
-      const message = `${quote(text)} is written twice here, first in line ${first}, and only one could count; keep one`;
-      at("yaml-duplicate-key", message, key);
+      const firstLine = getLine(keys.get(text) ?? 0);
+      const message = `${quote(text)} is written twice here, first in line ${firstLine}, and only one could count; keep one`;
+      reportAt("yaml-duplicate-key", message, key);
     } else keys.set(text, (isNode(key) ? key.range?.[0] : undefined) ?? 0);
     return text;
   };
-  const trapsOfNode = (node: Scalar | YAMLMap | YAMLSeq, isOurWord = false): void => {
+  const checkNode = (node: Scalar | YAMLMap | YAMLSeq, isOwnKeyword = false): void => {
     if (node.anchor !== undefined) {
       const message = `&${node.anchor} is an anchor; take it away and write out what refers to it`;
-      at("yaml-anchor", message, node);
+      reportAt("yaml-anchor", message, node);
     }
     if (node.tag !== undefined) {
       const message = `has the tag ${quote(node.tag)}; take it away, and write a text in quotes`;
-      at("yaml-tag", message, node);
+      reportAt("yaml-tag", message, node);
     }
     if (isScalar(node)) {
-      const message = isOurWord ? undefined : booleanOf(node);
-      if (message !== undefined) at("yaml-boolean", message, node);
-      const number = numberOf(node);
-      if (number !== undefined) at("yaml-not-text", number, node);
+      const message = isOwnKeyword ? undefined : checkLegacyBoolean(node);
+      if (message !== undefined) reportAt("yaml-boolean", message, node);
+      const numberProblem = checkLegacyNumber(node);
+      if (numberProblem !== undefined) reportAt("yaml-not-text", numberProblem, node);
     }
   };
-  const read = (node: unknown, depth: number, within?: string): unknown => {
+  const readNode = (node: unknown, depth: number, parentKey?: string): unknown => {
     if (isAlias(node)) {
       const message = `*${node.source} stands for what is written elsewhere; write it out, so that a review sees it in this line`;
-      at("yaml-anchor", message, node);
+      reportAt("yaml-anchor", message, node);
       return null;
     }
     if (isScalar(node)) {
-      trapsOfNode(node);
+      checkNode(node);
       return node.value;
     }
     if (!isMap(node) && !isSeq(node)) return null;
-    trapsOfNode(node);
+    checkNode(node);
     if (depth >= MAX_DEPTH) {
-      at("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, node);
+      reportAt("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, node);
       return null;
     }
-    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    if (isSeq(node)) return node.items.map((item) => readNode(item, depth + 1));
     const keys = new Map<string, number>();
     return Object.fromEntries(
       node.items.map(
-        (pair) => [keyOf(pair, keys, within), read(pair.value, depth + 1, keyText(pair))] as const,
+        (pair) => [readKey(pair, keys, parentKey), readNode(pair.value, depth + 1, keyText(pair))] as const,
       ),
     );
   };
-  return read(contents, 0);
+  return readNode(contents, 0);
 }
 
 export function keyText({ key }: Pair): string {
@@ -93,20 +93,20 @@ export function keyText({ key }: Pair): string {
 }
 
 /** Numbers in YAML 1.1: with underscores, or sexagesimal. */
-const OLD_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
+const LEGACY_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
 
-function numberOf(node: Scalar): string | undefined {
-  if (node.type !== "PLAIN" || typeof node.value !== "string" || !OLD_NUMBER.test(node.value))
+function checkLegacyNumber(node: Scalar): string | undefined {
+  if (node.type !== "PLAIN" || typeof node.value !== "string" || !LEGACY_NUMBER.test(node.value))
     return undefined;
   return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
 }
 
 /** Booleans in YAML 1.1, which many tools still use. */
-const BOOLEAN = /^(?:y|yes|n|no|on|off)$/i;
+const LEGACY_BOOLEAN = /^(?:y|yes|n|no|on|off)$/i;
 
-function booleanOf(node: Scalar): string | undefined {
+function checkLegacyBoolean(node: Scalar): string | undefined {
   if (node.type !== "PLAIN" || typeof node.value !== "string" || node.value.length > 3) return undefined;
-  if (!BOOLEAN.test(node.value)) return undefined;
-  const meant = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
-  return `${node.value} is read as a text by some tools and as ${meant} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${meant}`;
+  if (!LEGACY_BOOLEAN.test(node.value)) return undefined;
+  const booleanText = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
+  return `${node.value} is read as a text by some tools and as ${booleanText} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${booleanText}`;
 }

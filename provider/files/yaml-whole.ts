@@ -39,47 +39,53 @@ export interface YamlSource {
  * Parses a whole text with the YAML parser. Never throws.
  *
  * @param file the file name for messages.
- * @param values the number of values in the file outside of this text.
+ * @param valueCount the number of values in the file outside of this text.
  */
-export function readWhole(text: string, file: string, values = 0): YamlSource {
-  const lines = lineCounter(text);
+export function readWhole(text: string, file: string, valueCount = 0): YamlSource {
+  const lines = createLineCounter(text);
   const findings: Finding[] = [];
-  const place = (start: number, end = start): Place => {
-    const from = lines.linePos(start);
-    if (end <= start) return { file, line: from.line, column: from.col };
-    const to = lines.linePos(end);
-    return { file, line: from.line, column: from.col, endLine: to.line, endColumn: to.col };
+  const locate = (start: number, end = start): Place => {
+    const startPosition = lines.linePos(start);
+    if (end <= start) return { file, line: startPosition.line, column: startPosition.col };
+    const endPosition = lines.linePos(end);
+    return {
+      file,
+      line: startPosition.line,
+      column: startPosition.col,
+      endLine: endPosition.line,
+      endColumn: endPosition.col,
+    };
   };
-  const refuse: Refuse = (code, message, start = 0, end = start) => {
-    findings.push({ code, level: "error", message, place: place(start, end) });
+  const report: Refuse = (code, message, start = 0, end = start) => {
+    findings.push({ code, level: "error", message, place: locate(start, end) });
   };
 
-  const document = parse(text, refuse, values);
-  if (findings.length === 0 && isJsonFile(file)) refuseInvalidJson(text, refuse);
+  const document = parse(text, report, valueCount);
+  if (findings.length === 0 && isJsonFile(file)) refuseInvalidJson(text, report);
   const value =
     findings.length === 0
-      ? plain(document.contents, refuse, (offset) => lines.linePos(offset).line)
+      ? plain(document.contents, report, (offset) => lines.linePos(offset).line)
       : undefined;
 
   const pairsByKey = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
-  const pairAt = (map: YAMLMap, step: PropertyKey): Pair | undefined => {
+  const findPair = (map: YAMLMap, segment: PropertyKey): Pair | undefined => {
     let pairs = pairsByKey.get(map);
     if (pairs === undefined) {
       pairs = new Map(map.items.map((pair) => [keyText(pair), pair]));
       pairsByKey.set(map, pairs);
     }
-    return pairs.get(String(step));
+    return pairs.get(String(segment));
   };
-  const nodeAt = (path: readonly PropertyKey[]): Node | undefined => {
-    let at: unknown = document.contents;
-    for (const step of path) {
+  const findNode = (path: readonly PropertyKey[]): Node | undefined => {
+    let current: unknown = document.contents;
+    for (const segment of path) {
       let next: unknown;
-      if (isMap(at)) next = pairAt(at, step)?.value;
-      else if (isSeq(at)) next = at.items[step as number];
+      if (isMap(current)) next = findPair(current, segment)?.value;
+      else if (isSeq(current)) next = current.items[segment as number];
       if (!isNode(next)) break;
-      at = next;
+      current = next;
     }
-    return isNode(at) ? at : undefined;
+    return isNode(current) ? current : undefined;
   };
   return {
     file,
@@ -89,24 +95,24 @@ export function readWhole(text: string, file: string, values = 0): YamlSource {
     findings,
     layout: () => layoutOf(document, text),
     placeOf(path) {
-      const [start = 0, end = start] = nodeAt(path)?.range ?? [];
-      return place(start, end);
+      const [start = 0, end = start] = findNode(path)?.range ?? [];
+      return locate(start, end);
     },
     placeOfKey(path) {
-      const parent = nodeAt(path.slice(0, -1));
-      const key = isMap(parent) ? pairAt(parent, path.at(-1) ?? "")?.key : undefined;
+      const parent = findNode(path.slice(0, -1));
+      const key = isMap(parent) ? findPair(parent, path.at(-1) ?? "")?.key : undefined;
       const [start = 0, end = start] = (isNode(key) ? key.range : parent?.range) ?? [];
-      return place(start, end);
+      return locate(start, end);
     },
     writtenAt(path) {
-      const node = nodeAt(path);
+      const node = findNode(path);
       return isScalar(node) && node.type === "PLAIN" ? node.source : undefined;
     },
   };
 }
 
 /** Counts lines like editors, independently of the parser. */
-function lineCounter(text: string): LineCounter {
+function createLineCounter(text: string): LineCounter {
   const lines = new LineCounter();
   for (let start = 0; start >= 0; ) {
     lines.addNewLine(start);

@@ -46,16 +46,16 @@ export async function findInFleet(
   }
   const cache: ReadCache = new Map();
   const results = new Map<Target, TenantFound>();
-  const look = (target: Target, tenant: TenantPlaces["tenant"]): void => {
+  const findInTenant = (target: Target, tenant: TenantPlaces["tenant"]): void => {
     const { name, baseUrl, settings: file } = target;
-    const about = { name, host: URL.parse(baseUrl)?.host ?? baseUrl };
-    results.set(target, findTenant(matcher, { ...about, file, tenant, reading: { today, cache } }));
+    const tenantInfo = { name, host: URL.parse(baseUrl)?.host ?? baseUrl };
+    results.set(target, findTenant(matcher, { ...tenantInfo, file, tenant, reading: { today, cache } }));
   };
-  if (reach === undefined) for (const target of targets) look(target, undefined);
+  if (reach === undefined) for (const target of targets) findInTenant(target, undefined);
   else {
     const remembered = await memory?.("declared");
     const hasPeople = [...(remembered?.values() ?? [])].some(({ identity }) => identity.people?.length);
-    const peopleOf = ({ name, stack, settings: file }: Target): ExpectedPeople | undefined => {
+    const getExpectedPeople = ({ name, stack, settings: file }: Target): ExpectedPeople | undefined => {
       const { settings, draft } = inspectSettings(file, {
         ownDomains: [],
         together: false,
@@ -74,8 +74,9 @@ export async function findInFleet(
       identity: ({ identity }) => identity,
       ...withoutUndefined({ memory }),
       read: async (client, target, { answered }) =>
-        await readMatching(client, matcher, answered, peopleOf(target)),
-      settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),
+        await readMatching(client, matcher, answered, getExpectedPeople(target)),
+      settled: (target, { read, error }) =>
+        findInTenant(target, read === undefined ? { error } : { rows: read }),
     });
   }
   return targets.map(

@@ -31,7 +31,7 @@ export interface ReadEachOptions<T> {
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadMemory;
   /** Reads one tenant. Only the returned value is kept. */
-  readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
+  readonly read: (client: SettingsClient, target: Target, requestPolicy: Asking) => Promise<T>;
   /** Receives the outcome of each tenant once. */
   readonly settled: (target: Target, outcome: Reading<T>) => void;
 }
@@ -68,29 +68,31 @@ export async function readEach<T>(
       settled(target, { error });
     }
   });
-  const groups = sameKeys === undefined ? [] : findSameKeys(keys);
-  const withSameKey = new Set(groups.flat());
+  const sameKeyGroups = sameKeys === undefined ? [] : findSameKeys(keys);
+  const withSameKey = new Set(sameKeyGroups.flat());
   const outcomes = new Map<Target, Reading<T>>();
-  const asked = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
-  const keyOf = (target: Target): string => keys.get(target) ?? "";
+  const requestedTargets = [...keys.keys()].filter(
+    (target) => sameKeys !== "refused" || !withSameKey.has(target),
+  );
+  const getKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
-  await planEach<{ readonly read: T }>(asked, {
+  await planEach<{ readonly read: T }>(requestedTargets, {
     addresses: new AddressHealth({
-      look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
-      targets: asked,
+      look: lookWith(reach, (target) => Promise.resolve(getKey(target))),
+      targets: requestedTargets,
     }),
     concurrency,
     // No number of failures ends the reading early.
     tally: new FailureTally({ waves: [] }),
     signal: reach.signal ?? new AbortController().signal,
     end: () => {},
-    plan: async (target, asking) => ({
+    plan: async (target, requestPolicy) => ({
       read: await withTargetClient(
         target,
-        keyOf(target),
+        getKey(target),
         reach,
-        async (client) => await read(client, target, asking),
-        asking,
+        async (client) => await read(client, target, requestPolicy),
+        requestPolicy,
       ),
     }),
     settled: (target, { plan, error }) => {
@@ -101,34 +103,37 @@ export async function readEach<T>(
       return Promise.resolve();
     },
   });
-  for (const group of groups) {
-    const owner = ownerOf(group, outcomes);
+  for (const group of sameKeyGroups) {
+    const owner = findKeyOwner(group, outcomes);
     const sameKey = new SameKeyError([group]);
     for (const target of group) {
-      const { read: one, error = sameKey } = outcomes.get(target) ?? {};
-      if (target !== owner || one === undefined)
+      const { read: result, error = sameKey } = outcomes.get(target) ?? {};
+      if (target !== owner || result === undefined)
         settled(target, { error: owner === undefined ? sameKey : error });
-      else if (identity === undefined) settled(target, { read: one });
-      else reads.set(target, one);
+      else if (identity === undefined) settled(target, { read: result });
+      else reads.set(target, result);
     }
   }
   if (identity === undefined) return;
-  const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
+  const identities = new Map([...reads].map(([target, result]) => [target, identity(result)]));
   const isAccepted = (name: string): boolean => acceptsEmptyTenant(reach.environment, name);
-  const same = await findSameTargetsIn(identities, memory, isAccepted);
+  const duplicates = await findSameTargetsIn(identities, memory, isAccepted);
   // What a tenant's own key opens is told of it before who else opens the tenant.
-  for (const which of ["wrong", "replaced"] as const) {
-    for (const group of same) {
+  for (const role of ["wrong", "replaced"] as const) {
+    for (const group of duplicates) {
       const error = new SameTenantError([group], "What it holds is left out.");
-      for (const target of group[which]) if (reads.delete(target)) settled(target, { error });
+      for (const target of group[role]) if (reads.delete(target)) settled(target, { error });
     }
   }
-  for (const [target, one] of reads) settled(target, { read: one });
+  for (const [target, result] of reads) settled(target, { read: result });
 }
 
 /** Finds the tenant that a shared key belongs to, if the people of all others differ. Undefined if more than one qualifies. */
-function ownerOf<T>(group: readonly Target[], outcomes: ReadonlyMap<Target, Reading<T>>): Target | undefined {
+function findKeyOwner<T>(
+  group: readonly Target[],
+  outcomes: ReadonlyMap<Target, Reading<T>>,
+): Target | undefined {
   if (group.some((target) => !outcomes.has(target))) return undefined;
-  const own = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));
-  return own.length === 1 ? own[0] : undefined;
+  const ownTargets = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));
+  return ownTargets.length === 1 ? ownTargets[0] : undefined;
 }

@@ -39,32 +39,38 @@ export interface Commit {
  * git fails.
  */
 export async function commitChange(files: readonly ChangedFile[], message: ChangeMessage): Promise<Commit> {
-  const repository = repositoryOfAll(files);
+  const repository = findCommonRepository(files);
   const programs = programsIn(repository);
   const paths = files.map(({ file }) => pathInRepository(repository, file));
-  await refuseUnfinished(programs, repository);
-  await refuseUncommitted(programs, paths);
-  const before = await headOf(programs);
+  await assertNoUnfinishedOperation(programs, repository);
+  await assertCommitted(programs, paths);
+  const originalHead = await getHead(programs);
   const branch = await freeBranch(programs, message.branch);
   const changesBefore = await listChanges(programs);
-  const stagedBefore = await listNames(programs, ["diff-index", "--cached", before.hash]);
-  return await uninterrupted(async (isInterrupted) => {
-    const taken = async (args: readonly string[], what: string, input?: string): Promise<string> => {
+  const stagedBefore = await listNames(programs, ["diff-index", "--cached", originalHead.hash]);
+  return await runUninterrupted(async (isInterrupted) => {
+    const runGit = async (args: readonly string[], what: string, input?: string): Promise<string> => {
       const { code, stdout, why } = await programs.git(args, input);
-      if (code !== 0) throw new NotTaken(what, why);
-      if (isInterrupted()) throw new NotTaken("It was interrupted", "");
+      if (code !== 0) throw new GitStepError(what, why);
+      if (isInterrupted()) throw new GitStepError("It was interrupted", "");
       return stdout;
     };
     let isWritten = false;
     try {
-      await taken(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
+      await runGit(
+        ["switch", "--quiet", "--no-track", "--create", branch],
+        `No branch ${branch} can be made`,
+      );
       writeAll(afterwards(files));
       isWritten = true;
-      const made = paths.filter((_path, at) => files[at]?.does === "make");
-      if (made.length > 0) {
-        await taken(["add", "--intent-to-add", "--", ...literal(made)], "git takes no new file");
+      const createdPaths = paths.filter((_path, at) => files[at]?.does === "make");
+      if (createdPaths.length > 0) {
+        await runGit(
+          ["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)],
+          "git takes no new file",
+        );
       }
-      const text = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
+      const messageText = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
       const args = [
         "commit",
         "--quiet",
@@ -72,29 +78,30 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
         "--cleanup=whitespace",
         "--file=-",
         "--",
-        ...literal(paths),
+        ...toLiteralPathspecs(paths),
       ];
-      await taken(args, "git made no commit", `${text}\n`);
-      const hash = (await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit")).trim();
+      await runGit(args, "git made no commit", `${messageText}\n`);
+      const hash = (await runGit(["rev-parse", "--short", "HEAD"], "git does not tell the commit")).trim();
       // A partial commit gives hooks a temporary index, so the real index lacks the files they staged.
-      const committed = await listNames(programs, ["diff-tree", "-r", before.hash, "HEAD"]);
-      const outdated = literal(committed.filter((path) => !stagedBefore.includes(path)));
+      const committed = await listNames(programs, ["diff-tree", "-r", originalHead.hash, "HEAD"]);
+      const outdated = toLiteralPathspecs(committed.filter((path) => !stagedBefore.includes(path)));
       if (outdated.length > 0)
-        await taken(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
+        await runGit(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
       const addedByHook = committed.filter((path) => !paths.includes(path));
-      const unstaged = await listNames(programs, ["diff", "--", ...literal(paths)]);
-      return { repository, branch, before: before.branch, hash, addedByHook, unstaged };
+      const unstaged = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
+      return { repository, branch, before: originalHead.branch, hash, addedByHook, unstaged };
     } catch (error) {
       const originals = isWritten ? files : [];
-      const left = await takeBack(programs, { before, branch, paths, originals });
-      const [what, why] = error instanceof NotTaken ? [error.message, error.why] : [messageOf(error), ""];
-      const others = (await listChanges(programs)).filter((one) => !changesBefore.includes(one));
-      const kept = others.map((one) => excerpt(one.slice(3), 200)).join(", ");
+      const failures = await restoreWorkingTree(programs, { before: originalHead, branch, paths, originals });
+      const [failureText, reason] =
+        error instanceof GitStepError ? [error.message, error.why] : [getShortErrorMessage(error), ""];
+      const otherChanges = (await listChanges(programs)).filter((one) => !changesBefore.includes(one));
+      const hookChanges = otherChanges.map((one) => excerpt(one.slice(3), 200)).join(", ");
       const state =
-        left.length === 0
-          ? `files and branch are as they were${kept === "" ? "" : `, except what a hook changed (${kept})`}`
-          : `not all could be undone (${left.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
-      throw new GitError(`${what}; ${state}${why === "" ? "." : `:\n${why}`}`, { cause: error });
+        failures.length === 0
+          ? `files and branch are as they were${hookChanges === "" ? "" : `, except what a hook changed (${hookChanges})`}`
+          : `not all could be undone (${failures.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
+      throw new GitError(`${failureText}; ${state}${reason === "" ? "." : `:\n${reason}`}`, { cause: error });
     }
   });
 }
@@ -115,14 +122,14 @@ async function listNames(
 }
 
 /** Prevents git from reading names as patterns: a name may start with a colon or contain an asterisk. */
-function literal(paths: readonly string[]): string[] {
+function toLiteralPathspecs(paths: readonly string[]): string[] {
   return paths.map((path) => `:(top,literal)${path}`);
 }
 
-function repositoryOfAll(files: readonly ChangedFile[]): string {
+function findCommonRepository(files: readonly ChangedFile[]): string {
   const repositories = new Set(files.map(({ file }) => repositoryOfFile(file) ?? ""));
-  const [repository = "", another] = repositories;
-  if (another !== undefined)
+  const [repository = "", secondRepository] = repositories;
+  if (secondRepository !== undefined)
     throw new GitError("The files are in several git repositories; commit them by hand.");
   if (repository !== "") return repository;
   const [{ file } = { file: "" }] = files;
@@ -132,7 +139,7 @@ function repositoryOfAll(files: readonly ChangedFile[]): string {
 }
 
 /** The state files of unfinished git operations, with their names and the commands that end them. */
-const UNFINISHED = {
+const UNFINISHED_OPERATIONS = {
   "rebase-merge": ["rebase", "git rebase --continue` or `git rebase --abort"],
   "rebase-apply": ["rebase", "git rebase --continue` or `git rebase --abort"],
   MERGE_HEAD: ["merge", "git merge --continue` or `git merge --abort"],
@@ -141,32 +148,32 @@ const UNFINISHED = {
   BISECT_LOG: ["bisection", "git bisect reset"],
 } as const;
 
-async function refuseUnfinished({ git }: Programs, repository: string): Promise<void> {
-  for (const [name, [what, end]] of Object.entries(UNFINISHED)) {
+async function assertNoUnfinishedOperation({ git }: Programs, repository: string): Promise<void> {
+  for (const [name, [operation, endCommands]] of Object.entries(UNFINISHED_OPERATIONS)) {
     const { code, stdout } = await git(["rev-parse", "--git-path", name]);
     if (code !== 0 || !existsSync(resolve(repository, stdout.trim()))) continue;
     throw new GitError(
-      `A ${what} is under way in this repository, and nothing was written. End it first, by \`${end}\`.`,
+      `A ${operation} is under way in this repository, and nothing was written. End it first, by \`${endCommands}\`.`,
     );
   }
 }
 
-async function refuseUncommitted({ git }: Programs, paths: readonly string[]): Promise<void> {
+async function assertCommitted({ git }: Programs, paths: readonly string[]): Promise<void> {
   const { code, stdout, why } = await git([
     "status",
     "--porcelain=v1",
     "-z",
     "--ignored",
     "--",
-    ...literal(paths),
+    ...toLiteralPathspecs(paths),
   ]);
   if (code !== 0)
     throw new GitError(`git can't tell whether there are uncommitted changes; nothing was written:\n${why}`);
   const [first] = stdout.split("\0");
   if (first === undefined || first === "") return;
-  const [sign, name] = [first.slice(0, 2), excerpt(first.slice(3), 200)];
+  const [statusCode, name] = [first.slice(0, 2), excerpt(first.slice(3), 200)];
   throw new GitError(
-    /[?!]/.test(sign)
+    /[?!]/.test(statusCode)
       ? `${name} is not in git yet. Add and commit it first; nothing was written.`
       : `${name} has uncommitted changes. Commit or stash them first; nothing was written.`,
   );
@@ -177,7 +184,7 @@ interface Head {
   readonly hash: string;
 }
 
-async function headOf({ git }: Programs): Promise<Head> {
+async function getHead({ git }: Programs): Promise<Head> {
   const hash = await git(["rev-parse", "--verify", "HEAD"]);
   if (hash.code !== 0)
     throw new GitError("This repository has no commit yet; make the first one by hand. Nothing was written.");
@@ -194,16 +201,16 @@ export async function currentBranch({ git }: Pick<Programs, "git">): Promise<str
 /** The prefix of all branches for such commits. */
 export const BRANCHES = "email-security/";
 
-const LONGEST_BRANCH = 60;
+const MAX_BRANCH_LENGTH = 60;
 
 /** Returns a name that no branch or tag has, locally or at a known remote. */
-export async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
-  const name = wanted
+export async function freeBranch({ git }: Programs, requestedName: string): Promise<string> {
+  const name = requestedName
     .toLowerCase()
     .replace(/[^a-z0-9.@-]+/g, "-")
     .replace(/@/g, "-at-")
     .replace(/\.{2,}|-{2,}/g, (one) => one.slice(0, 1))
-    .slice(0, LONGEST_BRANCH)
+    .slice(0, MAX_BRANCH_LENGTH)
     .replace(/^[.-]+|[.-]+$/g, "")
     .replace(/\.lock$/, "-lock");
   const { stdout } = await git([
@@ -213,31 +220,31 @@ export async function freeBranch({ git }: Programs, wanted: string): Promise<str
     "refs/tags",
     "refs/remotes",
   ]);
-  const taken = new Set(
+  const takenNames = new Set(
     stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|tags|remotes\/[^/]+)\//, "")),
   );
   for (let count = 1; ; count += 1) {
     const branch = `${BRANCHES}${name || "change"}${count === 1 ? "" : `-${count}`}`;
-    if (!taken.has(branch)) return branch;
+    if (!takenNames.has(branch)) return branch;
   }
 }
 
 /** A failed git step. */
-class NotTaken extends Error {
+class GitStepError extends Error {
   readonly why: string;
 
-  constructor(what: string, why: string) {
-    super(what);
-    this.why = why;
+  constructor(failureText: string, reason: string) {
+    super(failureText);
+    this.why = reason;
   }
 }
 
-function messageOf(error: unknown): string {
+function getShortErrorMessage(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }
 
 /** Restores branch and files as far as possible, and keeps other changes. Returns what could not be restored. */
-async function takeBack(
+async function restoreWorkingTree(
   { git }: Programs,
   {
     before,
@@ -251,45 +258,50 @@ async function takeBack(
     readonly originals: readonly ChangedFile[];
   },
 ): Promise<string[]> {
-  const left: string[] = [];
+  const failures: string[] = [];
   try {
     writeAll(
-      new Map(originals.map(({ file, before: text, does }) => [file, does === "make" ? undefined : text])),
+      new Map(
+        originals.map(({ file, before: messageText, does }) => [
+          file,
+          does === "make" ? undefined : messageText,
+        ]),
+      ),
     );
   } catch (error) {
-    left.push(messageOf(error));
+    failures.push(getShortErrorMessage(error));
   }
-  const isThere = await git(["rev-parse", "--quiet", "--verify", `refs/heads/${branch}`]);
-  const back = before.branch === undefined ? ["--detach", before.hash] : [before.branch];
-  const steps =
-    isThere.code === 0
+  const branchLookup = await git(["rev-parse", "--quiet", "--verify", `refs/heads/${branch}`]);
+  const switchTarget = before.branch === undefined ? ["--detach", before.hash] : [before.branch];
+  const commands =
+    branchLookup.code === 0
       ? [
           // Removes files that a hook staged from the index.
-          ["reset", "--quiet", before.hash, "--", ...literal(paths)],
-          ["switch", "--quiet", ...back],
+          ["reset", "--quiet", before.hash, "--", ...toLiteralPathspecs(paths)],
+          ["switch", "--quiet", ...switchTarget],
           ["branch", "--quiet", "--delete", "--force", "--", branch],
         ]
       : [];
-  for (const step of steps) {
-    const { code, why } = await git(step);
+  for (const command of commands) {
+    const { code, why } = await git(command);
     // A hook that fails after the checkout also fails the command.
-    if (step[0] === "switch" && (await currentBranch({ git })) === before.branch) continue;
-    if (code !== 0) left.push(`git ${step[0]}: ${why.split("\n", 1)[0] ?? ""}`);
+    if (command[0] === "switch" && (await currentBranch({ git })) === before.branch) continue;
+    if (code !== 0) failures.push(`git ${command[0]}: ${why.split("\n", 1)[0] ?? ""}`);
   }
-  return left;
+  return failures;
 }
 
 /** Runs a task that Ctrl-C must not leave unfinished. The task polls whether it was pressed. */
-async function uninterrupted<T>(work: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
+async function runUninterrupted<T>(callback: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
   let isInterrupted = false;
-  const note = (): void => {
+  const markInterrupted = (): void => {
     isInterrupted = true;
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, note);
+  for (const signal of signals) process.on(signal, markInterrupted);
   try {
-    return await work(() => isInterrupted);
+    return await callback(() => isInterrupted);
   } finally {
-    for (const signal of signals) process.off(signal, note);
+    for (const signal of signals) process.off(signal, markInterrupted);
   }
 }

@@ -22,10 +22,14 @@ import { isPrintable } from "../settings/text";
  */
 export function entriesForFile(
   { entries }: Observed,
-  own: OwnDomains,
+  ownDomains: OwnDomains,
   acceptRisk: string,
 ): Declarable<AllowDenyEntryRow>[] {
-  return declarableEntries([...entries.values()].flat(), { own, acceptRisk, refusal: schemaRefusal });
+  return declarableEntries([...entries.values()].flat(), {
+    own: ownDomains,
+    acceptRisk,
+    refusal: schemaRefusal,
+  });
 }
 
 /** Returns the VIPs with a mailbox as declarations for a settings file. */
@@ -46,31 +50,33 @@ export const schemaRefusal: ElementRefusal = (section, element) => {
  * Returns an `ignore` pattern for each entry that can't be declared, which matches no declared entry. Undefined if there is no such
  * pattern, and for declarable entries.
  */
-export function patternsForEntries(all: readonly Declarable<AllowDenyEntryRow>[]): (string | undefined)[] {
-  return patternsFor(ENTRIES, all, (row) =>
+export function patternsForEntries(
+  declarables: readonly Declarable<AllowDenyEntryRow>[],
+): (string | undefined)[] {
+  return findIgnorePatterns(ENTRIES, declarables, (row) =>
     LISTS.some((list) => list === row.list) ? [keyOfRow(row), textOfEntry(row)] : undefined,
   );
 }
 
 /** Returns `ignore` patterns for VIPs, like {@link patternsForEntries}. */
-export function patternsForVips(all: readonly Declarable<VipEmployeeRow>[]): (string | undefined)[] {
-  return patternsFor(MEMBERS, all, (row) => [keyOfVip(row.email ?? ""), textOfVip(row)]);
+export function patternsForVips(declarables: readonly Declarable<VipEmployeeRow>[]): (string | undefined)[] {
+  return findIgnorePatterns(MEMBERS, declarables, (row) => [keyOfVip(row.email ?? ""), textOfVip(row)]);
 }
 
-function patternsFor<Row>(
+function findIgnorePatterns<Row>(
   kind: ListKind,
-  all: readonly Declarable<Row>[],
-  keyed: (row: Row) => readonly [key: string, text: string] | undefined,
+  declarables: readonly Declarable<Row>[],
+  getKeyAndText: (row: Row) => readonly [key: string, text: string] | undefined,
 ): (string | undefined)[] {
-  const declared = all.flatMap((one) => (one.ok ? [kind.target(one.key, one.text)] : []));
-  return all.map((one) => {
-    const [key, text] = (one.ok ? undefined : keyed(one.row)) ?? [];
+  const declared = declarables.flatMap((one) => (one.ok ? [kind.target(one.key, one.text)] : []));
+  return declarables.map((one) => {
+    const [key, text] = (one.ok ? undefined : getKeyAndText(one.row)) ?? [];
     if (key === undefined || text === undefined) return undefined;
     const target = kind.target(key, text);
     const prefix = target.list === undefined ? "" : `${target.list}:`;
     // Replaces special characters of patterns, such as the / of a range, by wildcards.
-    const plain = target.value.replace(/[^\p{L}\p{N}.@_-]+/gu, "*");
-    return [target.value, plain, `${plain.slice(0, LONGEST_PATTERN)}*`]
+    const wildcardValue = target.value.replace(/[^\p{L}\p{N}.@_-]+/gu, "*");
+    return [target.value, wildcardValue, `${wildcardValue.slice(0, MAX_PATTERN_LENGTH)}*`]
       .map((candidate) => prefix + candidate)
       .find((candidate) => {
         if (!isPrintable(candidate) || !/[\p{L}\p{N}]{2}/u.test(candidate.slice(prefix.length))) return false;
@@ -81,4 +87,4 @@ function patternsFor<Row>(
 }
 
 /** The start of a longer value is specific enough. */
-const LONGEST_PATTERN = 100;
+const MAX_PATTERN_LENGTH = 100;

@@ -6,25 +6,25 @@ import { printable, quote } from "../settings/text";
 export function describeEntry(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
-  const made = madeBy("added", row.created_at, row.created_by);
-  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${aboutOf(row)}${made === "" ? "" : `, ${made}`})`;
+  const creationText = madeBy("added", row.created_at, row.created_by);
+  return `${quote(list)} ${quote(value, MAX_VALUE_LENGTH)} (type ${quote(entry_type)}${scope}${formatRowDetails(row)}${creationText === "" ? "" : `, ${creationText}`})`;
 }
 
 /** Describes a VIP with details that help to find it. */
 export function describeVip(row: VipEmployeeRow): string {
-  const made = madeBy("added", row.date_added, row.added_by);
-  const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
+  const creationText = madeBy("added", row.date_added, row.added_by);
+  const details = [person(row), `source ${quote(row.source ?? "not told")}`, creationText]
     .filter((text) => text !== "")
     .join(", ");
-  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${aboutOf(row)})`;
+  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, MAX_VALUE_LENGTH)} (${details}${formatRowDetails(row)})`;
 }
 
 /** Longer texts are truncated; the service keeps the full text. */
-const LONGEST_SHOWN = 1_000;
+const MAX_VALUE_LENGTH = 1_000;
 
-function aboutOf(row: object): string {
+function formatRowDetails(row: object): string {
   return detailsOf(row)
-    .map(([name, text]) => `, ${name} ${quote(text, LONGEST_SHOWN)}`)
+    .map(([name, text]) => `, ${name} ${quote(text, MAX_VALUE_LENGTH)}`)
     .join("");
 }
 
@@ -34,7 +34,7 @@ export function person({ full_name: name, job_title: title, department }: VipEmp
 }
 
 /** Formats who did something and when, as far as known. */
-export function madeBy(verb: string, at: string | undefined, by: string | undefined): string {
+export function madeBy(action: string, at: string | undefined, by: string | undefined): string {
   const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
-  return parts.length === 0 ? "" : printable([verb, ...parts].join(" "));
+  return parts.length === 0 ? "" : printable([action, ...parts].join(" "));
 }

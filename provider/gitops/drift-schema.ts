@@ -8,7 +8,7 @@ export const DRIFT_FORMAT = 1;
 
 const { unicode: _unicode, ...named } = subject;
 
-const item = z
+const itemSchema = z
   .strictObject({
     ...named,
     what: z
@@ -35,7 +35,7 @@ const item = z
   .readonly()
   .meta({ id: "DriftItem", description: "One entry or VIP that is not as the files declare it." });
 
-export type DriftItem = z.infer<typeof item>;
+export type DriftItem = z.infer<typeof itemSchema>;
 export type DriftWhat = DriftItem["what"];
 
 export const driftSchema = z
@@ -44,7 +44,7 @@ export const driftSchema = z
     at: text("When the tenant was read (UTC)."),
     host: text("The service's host."),
     file: text("The settings file that was asked for."),
-    items: z.array(item).readonly().describe("In the order of what, then of keys."),
+    items: z.array(itemSchema).readonly().describe("In the order of what, then of keys."),
     unchanged: count("How many entries and VIPs are as declared."),
   })
   .readonly()

@@ -21,9 +21,9 @@ export function driftTransition({
   there,
   declared,
 }: Pick<DriftItem, "what" | "kind" | "there" | "declared">): Transition {
-  const listOf = (standing: Standing | undefined): string | undefined =>
-    standing && (kind === "vip" ? "vip" : standing.list);
-  return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
+  const getListName = (state: Standing | undefined): string | undefined =>
+    state && (kind === "vip" ? "vip" : state.list);
+  return { from: getListName(declared), to: getListName(there), isLingering: what === "leaving" };
 }
 
 /** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */
@@ -35,44 +35,44 @@ export function isUnmanagedItem(
   return kind === "vip" ? !prunes(lists.vips?.mode, undefined) : !prunes(lists.entries?.mode, there?.list);
 }
 
-const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
+const DIFFERENCE_ORDER: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
 
 /**
  * Compares a tenant with its files: changes in the console since the last run. Entries that `ignore` matches, and VIPs that are only
  * detected automatically, are not drift.
  *
- * @param known the content of the stack's state; without it, entries that were removed from the files before the last run count as added.
+ * @param knownLists the content of the stack's state; without it, entries that were removed from the files before the last run count as added.
  * @throws {OtherTenantError} if the tenant seems to be another one than that of the files and the stack.
  */
 export function driftOf(
   settings: Settings,
   observed: Observed,
   host: string,
-  known?: KnownLists,
+  knownLists?: KnownLists,
   tenant: Pick<PlanInput, "ownDomains" | "accepting"> = {},
 ): Drift {
   const plan = makePlan({
     ...tenant,
-    desired: desiredOf(settings, known),
+    desired: desiredOf(settings, knownLists),
     observed,
     tenant: { host, name: settings.file },
     source: { kind: "files", files: settings.files },
     mail: withoutEvidence(observed.at, "not asked"),
   });
-  const [other] = otherTenantGuards(plan);
-  if (other !== undefined) throw new OtherTenantError(other.message);
-  const idOf = (kind: string, key: string, list: string | undefined): string | undefined =>
+  const [mismatch] = otherTenantGuards(plan);
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch.message);
+  const findRowId = (kind: string, key: string, list: string | undefined): string | undefined =>
     kind === "vip" || list === undefined
       ? undefined
-      : observed.entries.get(keyOfEntryKey(key, list))?.find((row) => row.list === list)?.id;
+      : observed.entries.get(getObservedKey(key, list))?.find((row) => row.list === list)?.id;
   const item = (
     what: DriftWhat,
     one: Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope">,
-    rest: Partial<DriftItem>,
+    fields: Partial<DriftItem>,
   ): DriftItem => {
     const { kind, key, value, entryType, verdictScope } = one;
-    const id = idOf(kind, key, rest.there?.list);
-    return { what, kind, key, value, ...withoutUndefined({ entryType, verdictScope, id, ...rest }) };
+    const id = findRowId(kind, key, fields.there?.list);
+    return { what, kind, key, value, ...withoutUndefined({ entryType, verdictScope, id, ...fields }) };
   };
   const items = [
     ...plan.unmanaged.map((one) => item("added", one, { there: one.before })),
@@ -80,39 +80,39 @@ export function driftOf(
       const { sign, before, after, place, why } = change;
       if (sign === "remove") {
         // In exclusive mode, a run also removes entries that were never declared.
-        const isOwn = Object.hasOwn(
-          (change.kind === "vip" ? known?.vips : known?.entries)?.content ?? {},
+        const isDeclaredByStack = Object.hasOwn(
+          (change.kind === "vip" ? knownLists?.vips : knownLists?.entries)?.content ?? {},
           change.key,
         );
-        const rest = withoutUndefined({ there: before, why, place });
-        return isOwn
-          ? item("leaving", change, rest)
+        const fields = withoutUndefined({ there: before, why, place });
+        return isDeclaredByStack
+          ? item("leaving", change, fields)
           : item("added", change, withoutUndefined({ there: before }));
       }
-      const movedBy = known === undefined ? undefined : moverOf(change, known);
-      const told = why ?? (movedBy === undefined ? undefined : untouched(movedBy, before));
-      const rest = withoutUndefined({ there: before, declared: after, place, movedBy, why: told });
-      return item(sign === "add" ? "missing" : "changed", change, rest);
+      const movedBy = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
+      const reasonText = why ?? (movedBy === undefined ? undefined : explainUntouched(movedBy, before));
+      const fields = withoutUndefined({ there: before, declared: after, place, movedBy, why: reasonText });
+      return item(sign === "add" ? "missing" : "changed", change, fields);
     }),
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.
-  const all = items.map((one): DriftItem => {
-    const late = plan.expired.find(
+  const allItems = items.map((one): DriftItem => {
+    const expiredItem = plan.expired.find(
       ({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key,
     );
-    if (one.what !== "added" || late === undefined) return one;
-    const where = withoutUndefined({ place: late.place });
-    return known === undefined
+    if (one.what !== "added" || expiredItem === undefined) return one;
+    const locationField = withoutUndefined({ place: expiredItem.place });
+    return knownLists === undefined
       ? {
           ...one,
           what: "leaving",
-          why: `expired on ${late.expires}; the next run removes it if the stack has declared it, which --stack tells`,
-          ...where,
+          why: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it, which --stack tells`,
+          ...locationField,
         }
       : {
           ...one,
-          why: `declared until ${late.expires}, which is past; this stack has never declared it, so the next run leaves it`,
-          ...where,
+          why: `declared until ${expiredItem.expires}, which is past; this stack has never declared it, so the next run leaves it`,
+          ...locationField,
         };
   });
   return {
@@ -120,30 +120,37 @@ export function driftOf(
     at: observed.at,
     host,
     file: settings.file,
-    items: all.sort(
-      (one, other) =>
-        WHAT.indexOf(one.what) - WHAT.indexOf(other.what) ||
-        (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1),
+    items: allItems.sort(
+      (one, mismatch) =>
+        DIFFERENCE_ORDER.indexOf(one.what) - DIFFERENCE_ORDER.indexOf(mismatch.what) ||
+        (`${one.kind} ${one.key}` < `${mismatch.kind} ${mismatch.key}` ? -1 : 1),
     ),
     unchanged: plan.counts.unchanged,
   };
 }
 
 /** Returns the key as rows have it, which doesn't include the list. */
-function keyOfEntryKey(key: string, list: string): string {
+function getObservedKey(key: string, list: string): string {
   const entry = readEntry(key, list);
   return entry === undefined ? key : keyOfEntry(entry);
 }
 
-function moverOf({ kind, key, before, after }: Change, known: KnownLists): NonNullable<DriftItem["movedBy"]> {
-  const left = leftByRun(kind, key, (kind === "vip" ? known.vips : known.entries).content);
-  if (left === undefined) return before === undefined ? "files" : "both";
-  if (after !== undefined && isSameStanding(left, after)) return "tenant";
-  return before !== undefined && isSameStanding(left, before) ? "files" : "both";
+function findChangeAuthor(
+  { kind, key, before, after }: Change,
+  knownLists: KnownLists,
+): NonNullable<DriftItem["movedBy"]> {
+  const lastAppliedState = leftByRun(
+    kind,
+    key,
+    (kind === "vip" ? knownLists.vips : knownLists.entries).content,
+  );
+  if (lastAppliedState === undefined) return before === undefined ? "files" : "both";
+  if (after !== undefined && isSameStanding(lastAppliedState, after)) return "tenant";
+  return before !== undefined && isSameStanding(lastAppliedState, before) ? "files" : "both";
 }
 
 /** Explains a difference that doesn't come from a change at the tenant, according to the stack's state. */
-function untouched(
+function explainUntouched(
   movedBy: NonNullable<DriftItem["movedBy"]>,
   before: Standing | undefined,
 ): string | undefined {

@@ -59,15 +59,15 @@ export const EXPORTED_FILES: readonly string[] = [
   "deny-addresses.yaml",
 ];
 
-const ACCEPTED_BY_EXPORT = "It stood at the service before the export of";
+const EXPORT_ACCEPTANCE = "It stood at the service before the export of";
 
 /** Returns whether an `acceptRisk` comes from an export and not from a person. */
 export function isAcceptedByExport(acceptRisk: unknown): boolean {
-  return typeof acceptRisk === "string" && acceptRisk.startsWith(ACCEPTED_BY_EXPORT);
+  return typeof acceptRisk === "string" && acceptRisk.startsWith(EXPORT_ACCEPTANCE);
 }
 
 /** Longer deny lists are split by entry type. */
-const LONGEST_DENY_FILE = 1_000;
+const MAX_DENY_FILE_ENTRIES = 1_000;
 
 /**
  * Exports a tenant as settings files that declare exactly the actual state. The first `pulumi up` writes nothing, and a plan is empty.
@@ -78,23 +78,23 @@ const LONGEST_DENY_FILE = 1_000;
  * @throws {EmailSecurityError} (`ERR_EXPORT`) if the files don't parse to the actual state, which is a bug in this package.
  */
 export function exportSettings(observed: Observed, options: ExportOptions): Exported {
-  const { ownDomains: named = [] } = options;
-  refuseStrangers(observed, named);
-  const held = heldBy(observed, options);
-  const { day, allow, deny, vips, automatic, entries } = held;
+  const { ownDomains: namedDomains = [] } = options;
+  refuseStrangers(observed, namedDomains);
+  const content = heldBy(observed, options);
+  const { day, allow, deny, vips, automatic, entries } = content;
 
-  const header = headerOf(observed, options);
+  const header = formatExportHeader(observed, options);
   const parts = new Map([
     ["vips.yaml", `${headed(header)}${vipsSection(vips, automatic)}`],
     ["allow.yaml", `${headed(header)}${entriesSection("allow", allow)}`],
-    ...denyFiles(header, deny),
+    ...buildDenyFiles(header, deny),
   ]);
   const top = [
     headed(header),
-    ownDomainsText(held),
+    ownDomainsText(content),
     `include:\n${[...parts.keys()].map((name) => `  - ${name}\n`).join("")}`,
-    listsText(held),
-    undeclaredText(held),
+    listsText(content),
+    undeclaredText(content),
   ].join("");
   const exported: Exported = {
     files: new Map([[SETTINGS_FILE, top], ...parts]),
@@ -102,10 +102,10 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
     vips: vips.length,
     risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
     automatic: automatic.length,
-    likelyOwnDomains: held.likely,
-    left: leftLines(held),
+    likelyOwnDomains: content.likely,
+    left: leftLines(content),
   };
-  check(exported, day, [...allow, ...deny], vips);
+  assertReadsBack(exported, day, [...allow, ...deny], vips);
   return exported;
 }
 
@@ -123,54 +123,61 @@ export interface Held {
   /** The VIPs left to automatic detection. */
   readonly automatic: readonly Declarable<VipEmployeeRow>[];
   readonly left: {
-    readonly entries: readonly Left[];
-    readonly vips: readonly Left[];
-    readonly nameless: readonly Left[];
+    readonly entries: readonly UndeclarableItem[];
+    readonly vips: readonly UndeclarableItem[];
+    readonly nameless: readonly UndeclarableItem[];
   };
 }
 
 /**
  * Splits the actual state of a tenant for settings files.
  *
- * @param known further own domains, used for risk checks.
+ * @param knownDomains further own domains, used for risk checks.
  */
 export function heldBy(
   observed: Observed,
-  { ownDomains: named = [], includeAutomatic = false }: Omit<ExportOptions, "host">,
-  known: readonly string[] = [],
+  { ownDomains: namedDomains = [], includeAutomatic = false }: Omit<ExportOptions, "host">,
+  knownDomains: readonly string[] = [],
 ): Held {
-  const likely = named.length > 0 ? [] : ownDomainsSeen(observed).filter((domain) => !known.includes(domain));
+  const likelyDomains =
+    namedDomains.length > 0
+      ? []
+      : ownDomainsSeen(observed).filter((domain) => !knownDomains.includes(domain));
   const day = observed.at.slice(0, 10);
-  const acceptRisk = `${ACCEPTED_BY_EXPORT} ${day}, and is to be reviewed.`;
-  const entries = entriesForFile(observed, new OwnDomains([...named, ...likely, ...known]), acceptRisk);
+  const acceptRisk = `${EXPORT_ACCEPTANCE} ${day}, and is to be reviewed.`;
+  const entries = entriesForFile(
+    observed,
+    new OwnDomains([...namedDomains, ...likelyDomains, ...knownDomains]),
+    acceptRisk,
+  );
   const allVips = vipsForFile(observed);
   const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutomatic(row));
   const vips = includeAutomatic ? allVips : allVips.filter(({ row }) => !isAutomatic(row));
-  const nameless = observed.namelessVips.map(
-    (row): Left => ({
+  const withoutMailbox = observed.namelessVips.map(
+    (row): UndeclarableItem => ({
       what: describeVip(row),
       reason: "has no mailbox by which a file could name it; it stays a VIP",
     }),
   );
   return {
     day,
-    named,
-    likely,
+    named: namedDomains,
+    likely: likelyDomains,
     entries,
     allow: entries.filter(isDeclarable).filter(({ row }) => row.list === "allow"),
     deny: entries.filter(isDeclarable).filter(({ row }) => row.list === "deny"),
     vips: vips.filter(isDeclarable),
     automatic,
     left: {
-      entries: leftOf(entries, patternsForEntries(entries), describeEntry),
-      vips: leftOf(vips, patternsForVips(vips), describeVip),
-      nameless,
+      entries: listUndeclarable(entries, patternsForEntries(entries), describeEntry),
+      vips: listUndeclarable(vips, patternsForVips(vips), describeVip),
+      nameless: withoutMailbox,
     },
   };
 }
 
 /** Formats the first line of an exported file. */
-function headerOf({ at }: Pick<Observed, "at">, { host }: Pick<ExportOptions, "host">): string {
+function formatExportHeader({ at }: Pick<Observed, "at">, { host }: Pick<ExportOptions, "host">): string {
   return `Exported from ${host} at ${at} by \`email-security export\`.`;
 }
 
@@ -179,25 +186,26 @@ export function headed(header: string): string {
   return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
 
-function denyFiles(
+function buildDenyFiles(
   header: string,
   deny: readonly Declared<AllowDenyEntryRow>[],
 ): [name: string, text: string][] {
-  if (deny.length <= LONGEST_DENY_FILE) return [["deny.yaml", headed(header) + entriesSection("deny", deny)]];
-  const byType = Map.groupBy(deny, ({ element }) => typeOf(element["value"] ?? ""));
-  return Object.entries(FILE_OF_TYPE).flatMap(([type, name]): [string, string][] => {
-    const some = byType.get(type as EntryType);
-    return some === undefined ? [] : [[name, headed(header) + entriesSection("deny", some)]];
+  if (deny.length <= MAX_DENY_FILE_ENTRIES)
+    return [["deny.yaml", headed(header) + entriesSection("deny", deny)]];
+  const byType = Map.groupBy(deny, ({ element }) => getValueType(element["value"] ?? ""));
+  return Object.entries(FILE_BY_TYPE).flatMap(([type, name]): [string, string][] => {
+    const typeEntries = byType.get(type as EntryType);
+    return typeEntries === undefined ? [] : [[name, headed(header) + entriesSection("deny", typeEntries)]];
   });
 }
 
-const FILE_OF_TYPE: Readonly<Record<EntryType, string>> = {
+const FILE_BY_TYPE: Readonly<Record<EntryType, string>> = {
   domain: "deny-domains.yaml",
   email_address: "deny-mailboxes.yaml",
   ip: "deny-addresses.yaml",
 };
 
-function typeOf(value: string): EntryType {
+function getValueType(value: string): EntryType {
   const parsed = parseEntryValue(value);
   return parsed.ok ? parsed.value.entryType : "domain";
 }
@@ -207,13 +215,13 @@ export function entriesSection(
   section: "allow" | "deny",
   entries: readonly Declared<AllowDenyEntryRow>[],
 ): string {
-  const elements = sortedBy(entries, ({ element }) => sortKey(element["value"] ?? "")).map(
+  const elements = sortBy(entries, ({ element }) => sortKey(element["value"] ?? "")).map(
     ({ row, element, twins }) => {
       const notes = twins.map((twin) => `Twice at the service; the other: ${describeEntry(twin)}`);
-      return elementLines(element, "value", madeBy("added", row.created_at, row.created_by), notes);
+      return renderElement(element, "value", madeBy("added", row.created_at, row.created_by), notes);
     },
   );
-  return sectionText(section, elements);
+  return renderYamlSection(section, elements);
 }
 
 /** Formats the section of VIPs, with automatically detected ones in a comment. */
@@ -221,30 +229,35 @@ export function vipsSection(
   vips: readonly Declared<VipEmployeeRow>[],
   automatic: readonly Declarable<VipEmployeeRow>[],
 ): string {
-  const byMailbox = ({ row }: { readonly row: VipEmployeeRow }): string =>
+  const getMailboxSortKey = ({ row }: { readonly row: VipEmployeeRow }): string =>
     sortKey(canonicalMailbox(row.email ?? ""));
-  const elements = sortedBy(vips, byMailbox).map(({ row, element }) => {
-    const made = isAutomatic(row) ? "by automatic detection" : madeBy("added", row.date_added, row.added_by);
-    const about = [person(row), made].filter((text) => text !== "").join("; ");
-    return elementLines(element, "email", about, []);
+  const elements = sortBy(vips, getMailboxSortKey).map(({ row, element }) => {
+    const creationText = isAutomatic(row)
+      ? "by automatic detection"
+      : madeBy("added", row.date_added, row.added_by);
+    const comment = [person(row), creationText].filter((text) => text !== "").join("; ");
+    return renderElement(element, "email", comment, []);
   });
-  const others = sortedBy(automatic, byMailbox).map(({ row }) => yamlComment(`  ${describeVip(row)}`, 0));
-  const note = others.length === 0 ? "" : `\n${yamlComment(NOT_DECLARED_AUTOMATIC, 0)}${others.join("")}`;
-  return sectionText("vips", elements) + note;
+  const automaticLines = sortBy(automatic, getMailboxSortKey).map(({ row }) =>
+    yamlComment(`  ${describeVip(row)}`, 0),
+  );
+  const note =
+    automaticLines.length === 0 ? "" : `\n${yamlComment(AUTOMATIC_VIPS_NOTE, 0)}${automaticLines.join("")}`;
+  return renderYamlSection("vips", elements) + note;
 }
 
-const NOT_DECLARED_AUTOMATIC = `VIPs by automatic detection, which keeps them; so they are not declared. Before you write
+const AUTOMATIC_VIPS_NOTE = `VIPs by automatic detection, which keeps them; so they are not declared. Before you write
 \`mode: exclusive\` for VIPs, declare them, or ignore them: it would exclude them for good.`;
 
-function sectionText(section: string, elements: readonly string[]): string {
+function renderYamlSection(section: string, elements: readonly string[]): string {
   return elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
 }
 
 /** Formats an element with its creator on the first line and notes above. */
-function elementLines(
+function renderElement(
   element: Element,
   subjectKey: ElementStyle["subjectKey"],
-  about: string,
+  comment: string,
   notes: readonly string[],
 ): string {
   const style: ElementStyle = {
@@ -258,79 +271,79 @@ function elementLines(
     lineEnd: "\n",
   };
   const text = blockElement(element, notes.length === 0 ? undefined : notes.join("\n"), style);
-  if (about === "") return text;
-  const beside = yamlComment(about, 0);
-  const first = notes.length === 0 ? 0 : text.search(/^ {2}- /m);
-  const lineEnd = text.indexOf("\n", first);
-  return `${text.slice(0, lineEnd)} ${beside}${text.slice(lineEnd + 1)}`;
+  if (comment === "") return text;
+  const trailingComment = yamlComment(comment, 0);
+  const elementStart = notes.length === 0 ? 0 : text.search(/^ {2}- /m);
+  const lineEnd = text.indexOf("\n", elementStart);
+  return `${text.slice(0, lineEnd)} ${trailingComment}${text.slice(lineEnd + 1)}`;
 }
 
 /** An entry or VIP that can't be declared. */
-interface Left {
+interface UndeclarableItem {
   readonly what: string;
   readonly reason: string;
   /** The pattern for `ignore`. */
   readonly pattern?: string;
 }
 
-function leftOf<Row>(
+function listUndeclarable<Row>(
   all: readonly Declarable<Row>[],
   patterns: readonly (string | undefined)[],
   describe: (row: Row) => string,
-): Left[] {
-  return all.flatMap((one, at): Left[] => {
+): UndeclarableItem[] {
+  return all.flatMap((one, index): UndeclarableItem[] => {
     if (one.ok) return [];
-    const pattern = patterns[at];
-    const left = { what: describe(one.row), reason: one.reason };
-    return [pattern === undefined ? left : { ...left, pattern }];
+    const pattern = patterns[index];
+    const undeclarable = { what: describe(one.row), reason: one.reason };
+    return [pattern === undefined ? undeclarable : { ...undeclarable, pattern }];
   });
 }
 
-function leftText({ what, reason, pattern }: Left): string {
-  const where = pattern === undefined ? "" : " (the list ignores it)";
-  return `${what}: ${reason}${where}`;
+function formatUndeclarable({ what, reason, pattern }: UndeclarableItem): string {
+  const ignoredNote = pattern === undefined ? "" : " (the list ignores it)";
+  return `${what}: ${reason}${ignoredNote}`;
 }
 
 /** Formats the own domains for a file. */
 export function ownDomainsText({ named, likely }: Pick<Held, "named" | "likely">): string {
-  const all = [...named, ...likely];
-  if (all.length === 0) return "";
-  const note = likely.length > 0 ? yamlComment(LIKELY_OWN, 0) : "";
-  return `${note}ownDomains:\n${all.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
+  const domains = [...named, ...likely];
+  if (domains.length === 0) return "";
+  const note = likely.length > 0 ? yamlComment(LIKELY_DOMAINS_NOTE, 0) : "";
+  return `${note}ownDomains:\n${domains.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
 }
 
 /** Formats the `ignore` patterns for what can't be declared. */
 export function listsText({ left }: Pick<Held, "left">): string {
-  const lists = [ignoreText("entries", left.entries), ignoreText("vips", left.vips)].join("");
+  const lists = [renderIgnoreOption("entries", left.entries), renderIgnoreOption("vips", left.vips)].join("");
   return lists === "" ? "" : `\nlists:\n${lists}`;
 }
 
 /**
  * Formats comments on what can't be declared.
  *
- * @param isNamed whether to include what a pattern can match. Default: false, because {@link listsText} includes it.
+ * @param includesIgnored whether to include what a pattern can match. Default: false, because {@link listsText} includes it.
  */
-export function undeclaredText({ left }: Pick<Held, "left">, isNamed = false): string {
-  const all = [...left.entries, ...left.vips, ...left.nameless];
-  const unnamed = isNamed
-    ? all.map(({ what, reason }) => ({ what, reason }))
-    : all.filter(({ pattern }) => pattern === undefined);
-  if (unnamed.length === 0) return "";
-  const lines = unnamed.map((one) => yamlComment(`  ${leftText(one)}`, 0));
+export function undeclaredText({ left }: Pick<Held, "left">, includesIgnored = false): string {
+  const items = [...left.entries, ...left.vips, ...left.nameless];
+  const listedItems = includesIgnored
+    ? items.map(({ what, reason }) => ({ what, reason }))
+    : items.filter(({ pattern }) => pattern === undefined);
+  if (listedItems.length === 0) return "";
+  const lines = listedItems.map((one) => yamlComment(`  ${formatUndeclarable(one)}`, 0));
   return `\n${yamlComment("At the service, and not in these files: no file can declare it.", 0)}${lines.join("")}`;
 }
 
 /** Describes what can't be declared, one line each. */
 export function leftLines({ left }: Pick<Held, "left">): string[] {
-  return [...left.entries, ...left.vips, ...left.nameless].map(leftText);
+  return [...left.entries, ...left.vips, ...left.nameless].map(formatUndeclarable);
 }
 
-const LIKELY_OWN = `The domains that its VIPs' mailboxes share. By them a key of another tenant is told, and an entry for one of
+const LIKELY_DOMAINS_NOTE = `The domains that its VIPs' mailboxes share. By them a key of another tenant is told, and an entry for one of
 them, or for what looks like one, as risky: take out what is not your own, and add what is missing.`;
 
-function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
+function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly UndeclarableItem[]): string {
   const byPattern = Map.groupBy(
-    left.filter(({ pattern }) => pattern !== undefined),
+    undeclarable.filter(({ pattern }) => pattern !== undefined),
     ({ pattern = "" }) => pattern,
   );
   if (byPattern.size === 0) return "";
@@ -342,7 +355,7 @@ function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
   return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
 }
 
-function sortedBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
+function sortBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
   return all
     .map((one) => ({ one, key: keyOf(one) }))
     .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
@@ -350,37 +363,37 @@ function sortedBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
 }
 
 /** Verifies that the files parse to the actual state. */
-function check(
+function assertReadsBack(
   { files }: Exported,
   today: string,
   entries: readonly Declared<AllowDenyEntryRow>[],
   vips: readonly Declared<VipEmployeeRow>[],
 ): void {
   const readFile = (path: string): string => files.get(path) ?? "";
-  let wrong: string | undefined;
+  let problem: string | undefined;
   try {
     const settings = readSettings(SETTINGS_FILE, { today, readFile });
-    wrong = differs(settings.entries, entries) ?? differs(settings.vips, vips);
+    problem = findMismatch(settings.entries, entries) ?? findMismatch(settings.vips, vips);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    wrong = error.message;
+    problem = error.message;
   }
-  if (wrong === undefined) return;
+  if (problem === undefined) return;
   throw new EmailSecurityError(
     "ERR_EXPORT",
-    `The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: ${wrong}`,
+    `The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: ${problem}`,
   );
 }
 
-interface Keyed {
+interface KeyedText {
   readonly key: string;
   readonly text: string;
 }
 
-function differs(read: readonly Keyed[], wanted: readonly Keyed[]): string | undefined {
-  const texts = new Map(read.map(({ key, text }) => [key, text]));
-  const missed = wanted.find(({ key, text }) => texts.get(key) !== text);
-  if (missed !== undefined)
-    return `${quote(missed.key)} reads ${quote(texts.get(missed.key))} and not ${quote(missed.text)}`;
-  return texts.size === wanted.length ? undefined : `it declares ${texts.size} and not ${wanted.length}`;
+function findMismatch(actual: readonly KeyedText[], expected: readonly KeyedText[]): string | undefined {
+  const texts = new Map(actual.map(({ key, text }) => [key, text]));
+  const mismatch = expected.find(({ key, text }) => texts.get(key) !== text);
+  if (mismatch !== undefined)
+    return `${quote(mismatch.key)} reads ${quote(texts.get(mismatch.key))} and not ${quote(mismatch.text)}`;
+  return texts.size === expected.length ? undefined : `it declares ${texts.size} and not ${expected.length}`;
 }

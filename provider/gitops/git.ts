@@ -31,24 +31,29 @@ export interface Programs {
 
 /** Enough for any output that is used. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-const SHOWN_LINES = 6;
+const MAX_REASON_LINES = 6;
 
 /**
  * Returns functions that run programs in a repository directory, without a shell. Their environment contains what git, signing and the
  * host's programs need, but no API keys: hooks are third-party code.
  */
-export function programsIn(folder: string): Programs {
+export function programsIn(directory: string): Programs {
   const env = leanEnvironment(process.env, "pull request");
-  const run = async (name: string, args: readonly string[], input = ""): Promise<Told | undefined> =>
-    await new Promise((done) => {
+  const runProgram = async (name: string, args: readonly string[], input = ""): Promise<Told | undefined> =>
+    await new Promise((resolveResult) => {
       const child = execFile(
         name,
         args,
-        { cwd: folder, env, maxBuffer: MAX_OUTPUT_BYTES, encoding: "utf8" },
+        { cwd: directory, env, maxBuffer: MAX_OUTPUT_BYTES, encoding: "utf8" },
         (error, stdout, stderr) => {
           const { code } = (error ?? { code: 0 }) as { code?: number | string };
-          if (code === "ENOENT") done(undefined);
-          else done({ code: typeof code === "number" ? code : 1, stdout, why: whyOf(stderr, stdout) });
+          if (code === "ENOENT") resolveResult(undefined);
+          else
+            resolveResult({
+              code: typeof code === "number" ? code : 1,
+              stdout,
+              why: summarizeFailure(stderr, stdout),
+            });
         },
       );
       // A program that doesn't read all input reports the reason itself.
@@ -57,18 +62,18 @@ export function programsIn(folder: string): Programs {
     });
   return {
     git: async (args, input) => {
-      const told = await run("git", args, input);
-      if (told === undefined) throw new GitError("There is no git on PATH, so nothing can be committed.");
-      return told;
+      const result = await runProgram("git", args, input);
+      if (result === undefined) throw new GitError("There is no git on PATH, so nothing can be committed.");
+      return result;
     },
-    other: run,
+    other: runProgram,
   };
 }
 
 /** Returns the git command to show a person; includes the repository if the working directory is in another one. */
 export function gitIn(repository: string): string {
-  const here = repositoryOf(realPath("."));
-  return here !== undefined && realPath(here) === realPath(repository)
+  const currentRepository = repositoryOf(realPath("."));
+  return currentRepository !== undefined && realPath(currentRepository) === realPath(repository)
     ? "git"
     : `git -C ${shellWord(relative(realPath("."), realPath(repository)))}`;
 }
@@ -79,17 +84,19 @@ export async function isCommitted(file: string): Promise<boolean> {
   const repository = repositoryOfFile(path);
   if (repository === undefined) return false;
   const { git } = programsIn(repository);
-  const known = await git(["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]);
-  if (known.code !== 0) return false;
-  const changed = await git(["--literal-pathspecs", "status", "--porcelain=v1", "--", path]);
-  return changed.code === 0 && changed.stdout === "";
+  const trackedResult = await git(["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]);
+  if (trackedResult.code !== 0) return false;
+  const statusResult = await git(["--literal-pathspecs", "status", "--porcelain=v1", "--", path]);
+  return statusResult.code === 0 && statusResult.stdout === "";
 }
 
-function whyOf(stderr: string, stdout: string): string {
-  const said = stderr.trim() === "" ? stdout : stderr;
-  const lines = said.split("\n").filter((line) => line.trim() !== "");
-  const shown = lines.slice(0, SHOWN_LINES).map((line) => printable(withoutCredentials(line.trim())));
-  return shown.join("\n") || "it gave no reason";
+function summarizeFailure(stderr: string, stdout: string): string {
+  const output = stderr.trim() === "" ? stdout : stderr;
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  const summaryLines = lines
+    .slice(0, MAX_REASON_LINES)
+    .map((line) => printable(withoutCredentials(line.trim())));
+  return summaryLines.join("\n") || "it gave no reason";
 }
 
 /** Removes credentials from the URLs in a text. */
@@ -107,7 +114,7 @@ export interface GitObject {
  * Options that make git read-only regardless of the repository's configuration: no other programs, no signature checks, no fetches and no
  * replaced objects.
  */
-const READS_ONLY = [
+const READ_ONLY_OPTIONS = [
   "--no-pager",
   "--no-replace-objects",
   "-c",
@@ -120,15 +127,15 @@ const READS_ONLY = [
 
 /** Queries a repository without changing it. */
 export class GitReader {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #environment: NodeJS.ProcessEnv;
 
-  /** @param folder the root of the repository. */
-  constructor(folder: string) {
-    this.#folder = folder;
-    const own = leanEnvironment(process.env, "git");
+  /** @param directory the root of the repository. */
+  constructor(directory: string) {
+    this.#directory = directory;
+    const baseEnvironment = leanEnvironment(process.env, "git");
     // Fetching objects that a partial clone lacks one by one would be slow.
-    this.#environment = { ...own, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
+    this.#environment = { ...baseEnvironment, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
   }
 
   /**
@@ -151,51 +158,53 @@ export class GitReader {
   async *objects(ids: readonly string[]): AsyncGenerator<GitObject> {
     if (ids.length === 0) return;
     let chunks: Buffer[] = [];
-    let have = 0;
-    let head: { id: string; size: number } | undefined;
+    let byteCount = 0;
+    let objectHeader: { id: string; size: number } | undefined;
     for await (const chunk of this.#run(["cat-file", "--batch"], `${ids.join("\n")}\n`)) {
       chunks.push(chunk);
-      have += chunk.length;
+      byteCount += chunk.length;
       // Joins the chunks of an object only once.
-      while (head === undefined || have > head.size) {
-        const all = Buffer.concat(chunks);
-        if (head === undefined) {
-          const end = all.indexOf("\n");
-          const [id = "", , size] = all.toString("latin1", 0, Math.max(0, end)).split(" ");
-          chunks = [end < 0 ? all : all.subarray(end + 1)];
-          have = chunks[0]?.length ?? 0;
-          if (end < 0) break;
+      while (objectHeader === undefined || byteCount > objectHeader.size) {
+        const buffered = Buffer.concat(chunks);
+        if (objectHeader === undefined) {
+          const headerEnd = buffered.indexOf("\n");
+          const [id = "", , size] = buffered.toString("latin1", 0, Math.max(0, headerEnd)).split(" ");
+          chunks = [headerEnd < 0 ? buffered : buffered.subarray(headerEnd + 1)];
+          byteCount = chunks[0]?.length ?? 0;
+          if (headerEnd < 0) break;
           // `<id> missing` has no size.
-          if (size !== undefined) head = { id, size: Number(size) };
+          if (size !== undefined) objectHeader = { id, size: Number(size) };
         } else {
-          yield { id: head.id, content: all.subarray(0, head.size) };
-          chunks = [all.subarray(head.size + 1)];
-          have = chunks[0]?.length ?? 0;
-          head = undefined;
+          yield { id: objectHeader.id, content: buffered.subarray(0, objectHeader.size) };
+          chunks = [buffered.subarray(objectHeader.size + 1)];
+          byteCount = chunks[0]?.length ?? 0;
+          objectHeader = undefined;
         }
       }
     }
   }
 
   async *#run(args: readonly string[], input = ""): AsyncGenerator<Buffer> {
-    const child = spawn("git", ["-C", this.#folder, ...READS_ONLY, ...args], { env: this.#environment });
-    let said = "";
+    const child = spawn("git", ["-C", this.#directory, ...READ_ONLY_OPTIONS, ...args], {
+      env: this.#environment,
+    });
+    let errorText = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said = (said + text).slice(0, 2_000);
+      errorText = (errorText + text).slice(0, 2_000);
     });
     // A consumer that stops early ignores the rest.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
-    const ended = new Promise<number | null>((done, fail) => {
+    const exitCode = new Promise<number | null>((resolveExit, fail) => {
       child.once("error", fail);
-      child.once("close", done);
+      child.once("close", resolveExit);
     });
-    ended.catch(() => {});
+    exitCode.catch(() => {});
     try {
       yield* child.stdout as AsyncIterable<Buffer>;
-      const code = await ended;
+      const code = await exitCode;
       if (code !== 0)
-        throw new GitError(`Git can't be asked: ${excerpt(said.trim().split("\n")[0] ?? "", 300)}`);
+        throw new GitError(`Git can't be asked: ${excerpt(errorText.trim().split("\n")[0] ?? "", 300)}`);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT")
         throw new GitError("Git is not installed, or not on PATH.", { cause });

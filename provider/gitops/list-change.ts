@@ -70,16 +70,16 @@ export type Declaration = DeclaredEntry | DeclaredVip;
 /** A rejected change with all reasons; nothing was written. */
 export class ChangeRefusedError extends EmailSecurityError {
   constructor(reasons: readonly string[]) {
-    const shown = reasons.slice(0, SHOWN).map((reason) => `  ${reason.replaceAll("\n", "\n  ")}`);
-    const more = reasons.length > SHOWN ? [`  … and ${reasons.length - SHOWN} more`] : [];
-    super("ERR_CHANGE_REFUSED", ["Nothing was written:", ...shown, ...more].join("\n"));
+    const lines = reasons.slice(0, MAX_REASONS).map((reason) => `  ${reason.replaceAll("\n", "\n  ")}`);
+    const moreLines = reasons.length > MAX_REASONS ? [`  … and ${reasons.length - MAX_REASONS} more`] : [];
+    super("ERR_CHANGE_REFUSED", ["Nothing was written:", ...lines, ...moreLines].join("\n"));
   }
 }
 
-const SHOWN = 50;
+const MAX_REASONS = 50;
 
-export function sectionOf(one: Declaration): Section {
-  return one.kind === "vip" ? "vips" : one.list;
+export function sectionOf(element: Declaration): Section {
+  return element.kind === "vip" ? "vips" : element.list;
 }
 
 /** Returns the list name as on the command line. */
@@ -88,6 +88,6 @@ export function listName(section: Section): string {
 }
 
 /** Returns all locations of a declaration, including overridden ones. */
-export function placesOf(one: Declaration): readonly Place[] {
-  return [one.place, ...one.overrides];
+export function placesOf(element: Declaration): readonly Place[] {
+  return [element.place, ...element.overrides];
 }

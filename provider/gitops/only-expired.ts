@@ -60,11 +60,11 @@ export async function planOnlyExpired(file: string, options: OnlyExpiredOptions)
   const { stack, resource, today } = options;
   const { settings, findings } = lintSettings(file, today === undefined ? {} : { today });
   if (settings === undefined) throw new SettingsFileError(file, findings);
-  const known = await readLists(stack, resource);
+  const known = await readKnownLists(stack, resource);
   const source = { kind: "files" as const, files: settings.files, ...withoutUndefined({ stack, resource }) };
   const desired = desiredOf(settings, known, findings);
-  const whole = await planDesired(desired, source, tenantName(settings), options);
-  return onlyExpired(whole, settings, known);
+  const fullPlan = await planDesired(desired, source, tenantName(settings), options);
+  return onlyExpired(fullPlan, settings, known);
 }
 
 /**
@@ -77,13 +77,13 @@ export async function leftOf(
   stack: string,
   resource: string | undefined,
 ): Promise<readonly { readonly kind: string; readonly key: string }[]> {
-  const known = await readLists(stack, resource);
+  const known = await readKnownLists(stack, resource);
   return only.removes.filter(({ kind, key }) =>
     Object.hasOwn(kind === "vip" ? known.vips.content : known.entries.content, key),
   );
 }
 
-async function readLists(stack: string, resource: string | undefined): Promise<KnownLists> {
+async function readKnownLists(stack: string, resource: string | undefined): Promise<KnownLists> {
   const state = await exportStack(stack);
   if (state === undefined) {
     throw new PulumiError(
@@ -92,9 +92,9 @@ async function readLists(stack: string, resource: string | undefined): Promise<K
   }
   const known = knownLists(state, stack, resource);
   if (known.entries.urn === undefined && known.vips.urn === undefined) {
-    const named = resource === undefined ? "" : ` ${quote(resource)}`;
+    const resourceText = resource === undefined ? "" : ` ${quote(resource)}`;
     throw new PulumiError(
-      `The stack ${quote(stack)} holds no TenantSettings${named}, so that nothing tells what it has declared. Nothing was changed. --only-expired goes on from a run of the settings files: \`email-security apply --stack ${stack} --yes\`.`,
+      `The stack ${quote(stack)} holds no TenantSettings${resourceText}, so that nothing tells what it has declared. Nothing was changed. --only-expired goes on from a run of the settings files: \`email-security apply --stack ${stack} --yes\`.`,
     );
   }
   return known;
@@ -103,78 +103,93 @@ async function readLists(stack: string, resource: string | undefined): Promise<K
 /**
  * Reduces a full plan to expired removals. Pure.
  *
- * @param wholeRun the command for a full run, shown if a removal guard blocks.
+ * @param fullCommand the command for a full run, shown if a removal guard blocks.
  */
 export function onlyExpired(
-  whole: Plan,
+  fullPlan: Plan,
   settings: Settings,
   known: KnownLists,
-  wholeRun = "email-security apply",
+  fullCommand = "email-security apply",
 ): OnlyExpired {
-  const kept: OnlyExpired["kept"][number][] = [];
-  const going: (DeclaredEntry | DeclaredVip)[] = [];
-  for (const one of lapsed(settings)) {
-    const why = whyKept(one, whole, known);
-    if (why === undefined) going.push(one);
+  const remaining: OnlyExpired["kept"][number][] = [];
+  const toRemove: (DeclaredEntry | DeclaredVip)[] = [];
+  for (const declaration of findExpired(settings)) {
+    const reason = explainRemaining(declaration, fullPlan, known);
+    if (reason === undefined) toRemove.push(declaration);
     else if (
-      isKnown(one, known) ||
-      whole.expired.some((told) => told.stays && nameOf(told) === nameOf(one))
+      isDeclaredByStack(declaration, known) ||
+      fullPlan.expired.some(
+        (expiredItem) => expiredItem.stays && getChangeId(expiredItem) === getChangeId(declaration),
+      )
     ) {
-      kept.push({ key: one.key, kind: one.kind, why, ...listAtTenant(one, whole) });
+      remaining.push({
+        key: declaration.key,
+        kind: declaration.kind,
+        why: reason,
+        ...getTenantList(declaration, fullPlan),
+      });
     }
   }
-  const names = new Set(going.map(nameOf));
-  const changes = whole.changes.filter((change) => change.sign === "remove" && names.has(nameOf(change)));
-  const refused = otherTenantGuards(whole);
-  const guards = [...refused, ...guardsOf(going, settings, known, wholeRun)];
+  const removedIds = new Set(toRemove.map(getChangeId));
+  const changes = fullPlan.changes.filter(
+    (change) => change.sign === "remove" && removedIds.has(getChangeId(change)),
+  );
+  const tenantBlockers = otherTenantGuards(fullPlan);
+  const blockers = [...tenantBlockers, ...findRemovalBlockers(toRemove, settings, known, fullCommand)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
     const list = kind === "entry" ? known.entries : known.vips;
-    return list.urn !== undefined && going.some((one) => one.kind === kind && isKnown(one, known))
+    return list.urn !== undefined &&
+      toRemove.some((declaration) => declaration.kind === kind && isDeclaredByStack(declaration, known))
       ? [list.urn]
       : [];
   });
-  const parts = partsOfDigest(whole.digest);
-  const { backtest: _backtest, ...rest } = whole;
+  const digestParts = partsOfDigest(fullPlan.digest);
+  const { backtest: _backtest, ...rest } = fullPlan;
   return {
     plan: {
       ...rest,
-      digest: parts === undefined ? whole.digest : digestOf({ ...parts, observed: hashOfTouched(changes) }),
+      digest:
+        digestParts === undefined
+          ? fullPlan.digest
+          : digestOf({ ...digestParts, observed: hashOfTouched(changes) }),
       changes,
-      guards,
+      guards: blockers,
       findings: [],
       unmanaged: [],
-      expired: whole.expired.filter((one) => names.has(nameOf(one))),
-      counts: { ...whole.counts, added: 0, changed: 0, removed: changes.length, unmanaged: 0 },
+      expired: fullPlan.expired.filter((declaration) => removedIds.has(getChangeId(declaration))),
+      counts: { ...fullPlan.counts, added: 0, changed: 0, removed: changes.length, unmanaged: 0 },
     },
-    only: { what: "expired", removes: going.map(({ kind, key }) => ({ kind, key })) },
+    only: { what: "expired", removes: toRemove.map(({ kind, key }) => ({ kind, key })) },
     targets,
-    kept,
-    pending: whole.changes.length - changes.length,
+    kept: remaining,
+    pending: fullPlan.changes.length - changes.length,
   };
 }
 
-function listAtTenant(one: DeclaredEntry | DeclaredVip, whole: Plan): Pick<KeptExpired, "list"> {
-  if (one.kind === "vip") return {};
-  const there = whole.changes.find((change) => change.sign === "remove" && nameOf(change) === nameOf(one));
-  return { list: there?.before?.list ?? one.list };
+function getTenantList(declaration: DeclaredEntry | DeclaredVip, fullPlan: Plan): Pick<KeptExpired, "list"> {
+  if (declaration.kind === "vip") return {};
+  const removal = fullPlan.changes.find(
+    (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),
+  );
+  return { list: removal?.before?.list ?? declaration.list };
 }
 
 /** Returns expired declarations that are not declared again. */
-function lapsed({ expired, entries, vips }: Settings): (DeclaredEntry | DeclaredVip)[] {
-  const declared = new Set([...entries, ...vips].map(nameOf));
-  return expired.filter((one) => !declared.has(nameOf(one)));
+function findExpired({ expired, entries, vips }: Settings): (DeclaredEntry | DeclaredVip)[] {
+  const declaredIds = new Set([...entries, ...vips].map(getChangeId));
+  return expired.filter((declaration) => !declaredIds.has(getChangeId(declaration)));
 }
 
-function nameOf({ kind, key }: Pick<Change, "kind" | "key">): string {
+function getChangeId({ kind, key }: Pick<Change, "kind" | "key">): string {
   return `${kind} ${key}`;
 }
 
-function listOf(kind: "entry" | "vip", known: KnownLists): KnownList {
+function selectKnownList(kind: "entry" | "vip", known: KnownLists): KnownList {
   return kind === "entry" ? known.entries : known.vips;
 }
 
-function isKnown({ kind, key }: Pick<Change, "kind" | "key">, known: KnownLists): boolean {
-  const { content } = listOf(kind, known);
+function isDeclaredByStack({ kind, key }: Pick<Change, "kind" | "key">, known: KnownLists): boolean {
+  const { content } = selectKnownList(kind, known);
   return Object.hasOwn(content, key) && !isUnmanaged(content[key] ?? "");
 }
 
@@ -182,50 +197,68 @@ const NEVER_DECLARED =
   "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
 
 /** Explains why an expired entry stays; undefined if the run removes it. */
-function whyKept(one: DeclaredEntry | DeclaredVip, whole: Plan, known: KnownLists): string | undefined {
-  const { content, options } = listOf(one.kind, known);
-  if (!isKnown(one, known)) return NEVER_DECLARED;
-  const there = whole.changes.find((change) => change.sign === "remove" && nameOf(change) === nameOf(one));
-  if (one.kind === "vip") return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
-  const before = readEntry(one.key, content[one.key] ?? "");
-  if (before?.list !== one.list) return `the stack has it on the ${before?.list ?? "other"} list`;
-  const now = there?.before?.list;
-  return now === undefined || now === one.list ? undefined : `it was put on the ${now} list in the console`;
+function explainRemaining(
+  declaration: DeclaredEntry | DeclaredVip,
+  fullPlan: Plan,
+  known: KnownLists,
+): string | undefined {
+  const { content, options } = selectKnownList(declaration.kind, known);
+  if (!isDeclaredByStack(declaration, known)) return NEVER_DECLARED;
+  const removal = fullPlan.changes.find(
+    (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),
+  );
+  if (declaration.kind === "vip")
+    return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
+  const lastApplied = readEntry(declaration.key, content[declaration.key] ?? "");
+  if (lastApplied?.list !== declaration.list)
+    return `the stack has it on the ${lastApplied?.list ?? "other"} list`;
+  const currentList = removal?.before?.list;
+  return currentList === undefined || currentList === declaration.list
+    ? undefined
+    : `it was put on the ${currentList} list in the console`;
 }
 
 /** Checks the removal guards of the lists, with the last applied options and with the current ones. */
-function guardsOf(
-  going: readonly (DeclaredEntry | DeclaredVip)[],
+function findRemovalBlockers(
+  toRemove: readonly (DeclaredEntry | DeclaredVip)[],
   settings: Settings,
   known: KnownLists,
-  wholeRun: string,
+  fullCommand: string,
 ): Guard[] {
-  const names = new Set(going.map(nameOf));
+  const removedIds = new Set(toRemove.map(getChangeId));
   return desiredOf(settings, known).lists.flatMap((list): Guard[] => {
-    const { content, options = {}, confirmedBefore } = listOf(list.kind, known);
+    const { content, options = {}, confirmedBefore } = selectKnownList(list.kind, known);
     const kind = kindOf(list);
-    const kept: KeyedList = Object.fromEntries(
+    const remainingContent: KeyedList = Object.fromEntries(
       Object.entries(content).filter(
-        ([key, text]) => isUnmanaged(text) || !names.has(nameOf({ kind: list.kind, key })),
+        ([key, text]) => isUnmanaged(text) || !removedIds.has(getChangeId({ kind: list.kind, key })),
       ),
     );
-    const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals: confirmedBefore }) };
-    if (Object.keys(kept).length === Object.keys(content).length) return [];
-    const judged = [
-      ...judge(kind, options, kept, before),
+    const previousInputs = {
+      [kind.property]: content,
+      ...withoutUndefined({ confirmRemovals: confirmedBefore }),
+    };
+    if (Object.keys(remainingContent).length === Object.keys(content).length) return [];
+    const failures = [
+      ...judge(kind, options, remainingContent, previousInputs),
       // A new declaration isn't a removal, and may be the one that a new pattern protects.
-      ...judge(kind, limitsOf(list.options), { ...list.declared, ...kept }, before),
+      ...judge(
+        kind,
+        getRemovalLimits(list.options),
+        { ...list.declared, ...remainingContent },
+        previousInputs,
+      ),
     ];
-    const reasons = new Set(judged.map(({ property, reason }) => `${property} ${reason}`));
+    const reasons = new Set(failures.map(({ property, reason }) => `${property} ${reason}`));
     return [...reasons].map((reason) => ({
       code: "removal-guard",
-      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`${wholeRun}\` does it, with what the guard asks for in the files.`,
+      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`${fullCommand}\` does it, with what the guard asks for in the files.`,
     }));
   });
 }
 
 /** Returns the options that limit removals. */
-function limitsOf({
+function getRemovalLimits({
   protect,
   maxRemovals,
   maxRemovalFraction,

@@ -63,21 +63,25 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
  * Makes the plan of any program from the JSON of `pulumi preview --json --show-sames`.
  *
  * @param text the JSON.
- * @param from the source for messages: a file or the command.
+ * @param previewFile the source for messages: a file or the command.
  * @param ownDomains the tenant's own domains, for risk checks.
  * @throws {PulumiError} if it can't be parsed, or the program failed.
  * @throws {ServiceError} if the tenant's lists can't be read.
  */
 export async function planPreview(
   text: string,
-  from: string,
+  previewFile: string,
   ownDomains: readonly string[],
   options: PlanOptions & { readonly provider?: string },
 ): Promise<Plan> {
   const { desired, guards } = readPreview(text, ownDomains, options.provider);
   const { stack } = options;
-  const source: PlanSource = { kind: "preview", files: [from], ...(stack === undefined ? {} : { stack }) };
-  return await planDesired(desired, source, options.provider ?? stack ?? from, options, guards);
+  const source: PlanSource = {
+    kind: "preview",
+    files: [previewFile],
+    ...(stack === undefined ? {} : { stack }),
+  };
+  return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, guards);
 }
 
 /** Makes the plan of a desired state from one snapshot of the tenant and its mail. */
@@ -95,11 +99,11 @@ export async function planDesired(
     ownDomains,
     accepting,
   }: PlanOptions,
-  guards: readonly Guard[] = [],
+  blockers: readonly Guard[] = [],
 ): Promise<Plan> {
   const observed = await observe(client, now);
   const tenant = { host: hostOf(client), name };
-  const mail = await mailOf(client, observed, { days, maxPages, log, now });
+  const mail = await readMailEvidence(client, observed, { days, maxPages, log, now });
   const plan = makePlan({
     desired,
     observed,
@@ -108,8 +112,10 @@ export async function planDesired(
     mail,
     ...withoutUndefined({ ownDomains, accepting }),
   });
-  const shown = withheld(plan);
-  return guards.length === 0 ? shown : { ...shown, guards: [...guards, ...shown.guards] };
+  const redactedPlan = withheld(plan);
+  return blockers.length === 0
+    ? redactedPlan
+    : { ...redactedPlan, guards: [...blockers, ...redactedPlan.guards] };
 }
 
 interface MailOptions {
@@ -119,7 +125,7 @@ interface MailOptions {
   readonly now: () => Date;
 }
 
-async function mailOf(
+async function readMailEvidence(
   client: SettingsClient,
   observed: Observed,
   { days, maxPages, log, now }: MailOptions,
@@ -144,6 +150,6 @@ export function hostOf(client: SettingsClient): string {
 /** Returns `acme` for `settings/acme.yaml` and for `acme/settings.yaml`. */
 export function tenantName({ file }: Pick<Settings, "file">): string {
   const name = basename(file, extname(file));
-  const folder = basename(dirname(file));
-  return name === "settings" && folder !== "" && folder !== "." ? folder : name;
+  const directory = basename(dirname(file));
+  return name === "settings" && directory !== "" && directory !== "." ? directory : name;
 }

@@ -29,43 +29,48 @@ export async function openPullRequest(
   message: ChangeMessage,
 ): Promise<PullRequest> {
   const programs = programsIn(repository);
-  const stays = `The commit is on the branch ${branch}.`;
+  const commitNote = `The commit is on the branch ${branch}.`;
   const remotes = await listPushRemotes(programs, before);
   const [remote] = remotes;
   if (remote === undefined || remotes.length > 1) {
-    const why = remote === undefined ? "no remote" : "several remotes, and none is called origin";
-    const steps = await describePush(programs, repository, branch, remotes);
-    throw new GitError(`${stays} It was not pushed: this repository has ${why}. ${steps}`);
+    const problem = remote === undefined ? "no remote" : "several remotes, and none is called origin";
+    const instructions = await describePush(programs, repository, branch, remotes);
+    throw new GitError(`${commitNote} It was not pushed: this repository has ${problem}. ${instructions}`);
   }
   const ref = `refs/heads/${branch}`;
-  const pushed = await programs.git(["push", "--quiet", "--set-upstream", "--", remote, `${ref}:${ref}`]);
-  if (pushed.code !== 0) {
+  const pushResult = await programs.git(["push", "--quiet", "--set-upstream", "--", remote, `${ref}:${ref}`]);
+  if (pushResult.code !== 0) {
     // The remote has another branch of this name that this clone doesn't know.
-    if (/^! \[rejected\]/m.test(pushed.why))
+    if (/^! \[rejected\]/m.test(pushResult.why))
       await programs.git([
         "fetch",
         "--quiet",
         "--no-tags",
         "--",
         remote,
-        `+${ref}:${trackingRef(remote, branch)}`,
+        `+${ref}:${getTrackingRef(remote, branch)}`,
       ]);
-    const steps = await describePush(programs, repository, branch, remotes);
-    throw new GitError(`${stays} It could not be pushed, for the reason below. ${steps}\n${pushed.why}`);
+    const instructions = await describePush(programs, repository, branch, remotes);
+    throw new GitError(
+      `${commitNote} It could not be pushed, for the reason below. ${instructions}\n${pushResult.why}`,
+    );
   }
   const { stdout } = await programs.git(["remote", "get-url", "--push", "--", remote]);
-  const place = remotePlace(stdout.trim());
-  if (place === undefined) return { remote };
-  const opened = await openBy(programs, place, branch, message);
-  if (opened?.code === 0) {
-    const page = /https?:\/\/\S+/.exec(opened.stdout)?.[0];
-    return { remote, opened: page ?? pullRequestPage(place, branch) ?? place.address };
+  const remoteRepository = remotePlace(stdout.trim());
+  if (remoteRepository === undefined) return { remote };
+  const openResult = await runHostTool(programs, remoteRepository, branch, message);
+  if (openResult?.code === 0) {
+    const openedPage = /https?:\/\/\S+/.exec(openResult.stdout)?.[0];
+    return {
+      remote,
+      opened: openedPage ?? pullRequestPage(remoteRepository, branch) ?? remoteRepository.address,
+    };
   }
-  const toOpen = pullRequestPage(place, branch);
+  const manualUrl = pullRequestPage(remoteRepository, branch);
   return {
     remote,
-    ...(toOpen === undefined ? { page: place.address } : { toOpen }),
-    ...(opened === undefined ? {} : { why: opened.why }),
+    ...(manualUrl === undefined ? { page: remoteRepository.address } : { toOpen: manualUrl }),
+    ...(openResult === undefined ? {} : { why: openResult.why }),
   };
 }
 
@@ -77,12 +82,14 @@ export async function listPushRemotes({ git }: Programs, branch: string | undefi
   const { stdout } = await git(["remote"]);
   const remotes = stdout.split("\n").filter((name) => name !== "");
   const key = branch === undefined ? undefined : `branch.${branch}.remote`;
-  const own = key === undefined ? undefined : (await git(["config", "--get", "--", key])).stdout.trim();
-  const preferred = remotes.find((name) => name === own) ?? remotes.find((name) => name === "origin");
+  const branchRemote =
+    key === undefined ? undefined : (await git(["config", "--get", "--", key])).stdout.trim();
+  const preferred =
+    remotes.find((name) => name === branchRemote) ?? remotes.find((name) => name === "origin");
   return preferred === undefined ? remotes : [preferred];
 }
 
-function trackingRef(remote: string, branch: string): string {
+function getTrackingRef(remote: string, branch: string): string {
   return `refs/remotes/${remote}/${branch}`;
 }
 
@@ -98,26 +105,31 @@ export async function describePush(
   remotes: readonly string[],
 ): Promise<string> {
   const git = gitIn(repository);
-  const word = (name: string): string => shellWord(printable(name));
-  const push = (remote: string, name = branch): string =>
-    `\`${git} push --set-upstream ${word(remote)} ${word(name)}\``;
+  const quoteName = (name: string): string => shellWord(printable(name));
+  const formatPushCommand = (remote: string, name = branch): string =>
+    `\`${git} push --set-upstream ${quoteName(remote)} ${quoteName(name)}\``;
   const [remote] = remotes;
   if (remote === undefined)
-    return `Add one by \`${git} remote add origin URL\`, then run ${push("origin")}, and open the branch for review.`;
+    return `Add one by \`${git} remote add origin URL\`, then run ${formatPushCommand("origin")}, and open the branch for review.`;
   if (remotes.length > 1) {
-    const commands = remotes.map((one) => push(one)).join(" or ");
+    const commands = remotes.map((one) => formatPushCommand(one)).join(" or ");
     return `Choose one, run ${commands}, and open the branch for review.`;
   }
-  const theirs = trackingRef(remote, branch);
-  const known = await programs.git(["rev-parse", "--quiet", "--verify", theirs]);
-  const isBehind = await programs.git(["merge-base", "--is-ancestor", theirs, `refs/heads/${branch}`]);
-  if (known.code !== 0 || isBehind.code === 0)
-    return `To push it, run ${push(remote)}, and open it for review.`;
-  const free = await freeBranch(programs, branch.slice(BRANCHES.length));
-  return `${printable(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${word(branch)} ${word(free)}\`, run ${push(remote, free)}, and open it for review.`;
+  const remoteRef = getTrackingRef(remote, branch);
+  const remoteLookup = await programs.git(["rev-parse", "--quiet", "--verify", remoteRef]);
+  const ancestorCheck = await programs.git([
+    "merge-base",
+    "--is-ancestor",
+    remoteRef,
+    `refs/heads/${branch}`,
+  ]);
+  if (remoteLookup.code !== 0 || ancestorCheck.code === 0)
+    return `To push it, run ${formatPushCommand(remote)}, and open it for review.`;
+  const freeName = await freeBranch(programs, branch.slice(BRANCHES.length));
+  return `${printable(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
 }
 
-async function openBy(
+async function runHostTool(
   { other }: Programs,
   { host }: RemotePlace,
   branch: string,

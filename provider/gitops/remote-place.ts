@@ -15,11 +15,12 @@ export interface RemotePlace {
  * @param url the output of `git remote get-url`: `git@github.com:acme/settings.git`, `https://user:token@…`, `ssh://…`.
  */
 export function remotePlace(url: string): RemotePlace | undefined {
-  const read = readUrl(url);
-  if (read === undefined) return undefined;
-  const { name, path, origin } = read;
-  const azure = azurePath(name, path);
-  if (azure !== undefined) return { host: "azure", address: `https://dev.azure.com/${azure}` };
+  const parts = splitRemoteUrl(url);
+  if (parts === undefined) return undefined;
+  const { name, path, origin } = parts;
+  const azureRepository = getAzurePath(name, path);
+  if (azureRepository !== undefined)
+    return { host: "azure", address: `https://dev.azure.com/${azureRepository}` };
   const host = HOSTS.find((one) => new RegExp(`(?:^|[.-])${one}(?:[.-]|$)`).test(name));
   if (path.length < 2) return undefined;
   const address = `${origin}/${path.map((one) => encodeURIComponent(one).replaceAll("%7E", "~")).join("/")}`;
@@ -61,7 +62,7 @@ export function requestPage({ host, address }: RemotePlace, number: string): str
   }
 }
 
-function readUrl(
+function splitRemoteUrl(
   url: string,
 ): { readonly name: string; readonly path: readonly string[]; readonly origin: string } | undefined {
   if (/[\s\p{Cc}]/u.test(url)) return undefined;
@@ -72,7 +73,7 @@ function readUrl(
   const path = parsed.pathname
     .split("/")
     .filter((one) => one !== "")
-    .map(decoded);
+    .map(decodeSegment);
   const last = path.length - 1;
   const name = parsed.hostname
     .toLowerCase()
@@ -86,7 +87,7 @@ function readUrl(
   };
 }
 
-function decoded(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -95,7 +96,7 @@ function decoded(text: string): string {
 }
 
 /** Azure DevOps uses other paths for SSH, and has two hosts. */
-function azurePath(name: string, path: readonly string[]): string | undefined {
+function getAzurePath(name: string, path: readonly string[]): string | undefined {
   const [organization] = /^([\w-]+)\.visualstudio\.com$/.exec(name)?.slice(1) ?? [];
   const isSsh = name === "ssh.dev.azure.com" || name === "vs-ssh.visualstudio.com";
   let parts: readonly (string | undefined)[] | undefined;
@@ -103,8 +104,8 @@ function azurePath(name: string, path: readonly string[]): string | undefined {
   else if (name === "dev.azure.com" && path[2] === "_git" && path.length === 4)
     parts = [path[0], path[1], path[3]];
   else if (organization !== undefined && !isSsh) {
-    const rest = path[0] === "DefaultCollection" ? path.slice(1) : path;
-    if (rest[1] === "_git" && rest.length === 3) parts = [organization, rest[0], rest[2]];
+    const remainder = path[0] === "DefaultCollection" ? path.slice(1) : path;
+    if (remainder[1] === "_git" && remainder.length === 3) parts = [organization, remainder[0], remainder[2]];
   }
   if (parts === undefined) return undefined;
   const [owner, project, repository] = parts.map((one) => encodeURIComponent(one ?? ""));

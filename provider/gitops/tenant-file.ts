@@ -64,63 +64,67 @@ export interface TenantFile {
  */
 export function tenantFile(observed: Observed, options: TenantFileOptions): TenantFile {
   const { host, ownDomains = [], baseline, facts = {} } = options;
-  const below = baseline?.settings;
-  const known = below?.ownDomains ?? [];
-  refuseStrangers(observed, [...ownDomains, ...known]);
+  const baselineSettings = baseline?.settings;
+  const knownDomains = baselineSettings?.ownDomains ?? [];
+  refuseStrangers(observed, [...ownDomains, ...knownDomains]);
   // A pruned list removes undeclared VIPs, including automatically detected ones.
-  const modeOf = (list: "entries" | "vips"): unknown => below?.lists[list]?.mode;
-  const includeAutomatic = prunes(modeOf("vips"), undefined);
-  const held = heldBy(observed, { ownDomains, includeAutomatic }, known);
-  const entries = new Map(below?.entries.map((one) => [one.key, one]));
-  const vips = new Map(below?.vips.map((one) => [one.key, one]));
-  const isOwn = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
+  const getMode = (list: "entries" | "vips"): unknown => baselineSettings?.lists[list]?.mode;
+  const includeAutomatic = prunes(getMode("vips"), undefined);
+  const content = heldBy(observed, { ownDomains, includeAutomatic }, knownDomains);
+  const entries = new Map(baselineSettings?.entries.map((one) => [one.key, one]));
+  const vips = new Map(baselineSettings?.vips.map((one) => [one.key, one]));
+  const differsFromBaseline = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
     one === undefined || !isSameStanding(row, one);
-  const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => isOwn(row, entries.get(key)));
-  const ownVips = held.vips.filter(({ key, row }) => isOwn(row, vips.get(key)));
-  const moved = ownEntries.flatMap(({ key, row }) => {
+  const ownEntries = [...content.allow, ...content.deny].filter(({ key, row }) =>
+    differsFromBaseline(row, entries.get(key)),
+  );
+  const ownVips = content.vips.filter(({ key, row }) => differsFromBaseline(row, vips.get(key)));
+  const relisted = ownEntries.flatMap(({ key, row }) => {
     const one = entries.get(key);
     return one === undefined || one.list === row.list ? [] : [one];
   });
-  const said = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
+  const addDetails = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
     all.map((one) => ({ ...one, element: { ...one.element, ...facts } }));
-  const on = (list: "allow" | "deny") => said(ownEntries.filter(({ row }) => row.list === list));
-  const ignores = baseline === undefined || prunesAny(modeOf("entries")) || prunesAny(modeOf("vips"));
+  const selectList = (list: "allow" | "deny") =>
+    addDetails(ownEntries.filter(({ row }) => row.list === list));
+  const writesIgnore = baseline === undefined || prunesAny(getMode("entries")) || prunesAny(getMode("vips"));
   const header = `Taken in from ${host} at ${observed.at} by \`email-security tenant add\`.`;
-  const [allow, deny] = [on("allow"), on("deny")];
+  const [allow, deny] = [selectList("allow"), selectList("deny")];
   const text = [
     headed(header),
-    ownDomainsText(held),
+    ownDomainsText(content),
     baseline === undefined ? "" : `include:\n  - ${yamlText(baseline.include)}\n\n`,
-    removeText(moved),
-    vipsSection(said(ownVips), held.automatic),
+    renderRemoveSection(relisted),
+    vipsSection(addDetails(ownVips), content.automatic),
     `\n${entriesSection("allow", allow)}`,
     `\n${entriesSection("deny", deny)}`,
-    ignores ? listsText(held) : "",
-    undeclaredText(held, !ignores),
+    writesIgnore ? listsText(content) : "",
+    undeclaredText(content, !writesIgnore),
   ].join("");
   return {
     text,
     entries: ownEntries.length,
     vips: ownVips.length,
-    shared: held.allow.length + held.deny.length + held.vips.length - ownEntries.length - ownVips.length,
+    shared:
+      content.allow.length + content.deny.length + content.vips.length - ownEntries.length - ownVips.length,
     risky: ownEntries.filter(({ element }) => element["acceptRisk"] !== undefined).length,
-    moved,
+    moved: relisted,
     otherComment:
       ownEntries.filter(({ key, row }) => entries.get(key)?.list === row.list).length +
       ownVips.filter(({ key }) => vips.has(key)).length,
-    automatic: held.automatic.length,
-    likelyOwnDomains: held.likely,
-    left: leftLines(held),
+    automatic: content.automatic.length,
+    likelyOwnDomains: content.likely,
+    left: leftLines(content),
   };
 }
 
 /** Formats the removal of entries that the baseline has on the other list. */
-function removeText(moved: Settings["entries"]): string {
-  if (moved.length === 0) return "";
-  const byList = Map.groupBy(moved, ({ list }) => list);
+function renderRemoveSection(relisted: Settings["entries"]): string {
+  if (relisted.length === 0) return "";
+  const byList = Map.groupBy(relisted, ({ list }) => list);
   const sections = [...byList].map(
-    ([list, all]) =>
-      `  ${list}:\n${[...new Set(all.map(({ value }) => value))].map((value) => `    - ${yamlText(value)}\n`).join("")}`,
+    ([list, entries]) =>
+      `  ${list}:\n${[...new Set(entries.map(({ value }) => value))].map((value) => `    - ${yamlText(value)}\n`).join("")}`,
   );
   return `${yamlComment("The baseline has these, and the tenant has them on the other list.", 0)}remove:\n${sections.join("")}\n`;
 }

@@ -16,9 +16,9 @@ export interface TenantSettingsArgs {
 }
 
 /** What is wrong with the files, or moved since the review, is the user's to mend: the engine shows it without a stack trace. */
-function withoutStack<Result>(work: () => Result): Result {
+function hideStackTrace<Result>(callback: () => Result): Result {
   try {
-    return work();
+    return callback();
   } catch (error) {
     if (error instanceof EmailSecurityError)
       Object.defineProperty(error, "__pulumiRunError", { value: true });
@@ -45,18 +45,22 @@ export class TenantSettings extends pulumi.ComponentResource {
    * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
-    const lists = withoutStack(() => readDeclaredLists(name, pulumi.getStack(), args));
+    const lists = hideStackTrace(() => readDeclaredLists(name, pulumi.getStack(), args));
     super(TENANT_SETTINGS_TYPE, name, {}, opts);
     const { provider } = opts;
-    const told = { [OWN_DOMAINS_PROPERTY]: JSON.stringify(lists.ownDomains) };
-    const own = (kind: ResourceKind): pulumi.CustomResourceOptions => ({
+    const ownDomainsArgument = { [OWN_DOMAINS_PROPERTY]: JSON.stringify(lists.ownDomains) };
+    const createResourceOptions = (kind: ResourceKind): pulumi.CustomResourceOptions => ({
       parent: this,
       ...(provider === undefined ? {} : { provider }),
       // What the native plugin has made of the same files is undone without a write.
       aliases: [{ type: nativeType(kind) }],
     });
-    this.entries = new AllowDenyList(name, { ...lists.entries, ...told }, own("AllowDenyList"));
-    this.vips = new VipList(name, { ...lists.vips, ...told }, own("VipList"));
+    this.entries = new AllowDenyList(
+      name,
+      { ...lists.entries, ...ownDomainsArgument },
+      createResourceOptions("AllowDenyList"),
+    );
+    this.vips = new VipList(name, { ...lists.vips, ...ownDomainsArgument }, createResourceOptions("VipList"));
     for (const warning of lists.warnings) void pulumi.log.warn(warning, this);
     if (lists.expired !== undefined) void pulumi.log.info(lists.expired, this);
     this.registerOutputs({});

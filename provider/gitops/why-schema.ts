@@ -8,16 +8,16 @@ import { text } from "../settings/json-fields";
 /** The version of the `why` format. */
 export const WHY_FORMAT = 1;
 
-const named = {
+const subjectFields = {
   kind,
   key: text("As in a keyed list."),
   list: z.string().exactOptional(),
   verdictScope: text("Of entries.").exactOptional(),
 };
 
-const declared = z
+const declaredSchema = z
   .strictObject({
-    ...named,
+    ...subjectFields,
     state: z
       .enum(["declared", "expired", "removed"])
       .describe(
@@ -39,9 +39,9 @@ const declared = z
   })
   .readonly();
 
-export type ToldByFiles = z.infer<typeof declared>;
+export type ToldByFiles = z.infer<typeof declaredSchema>;
 
-const above = z
+const parentSchema = z
   .strictObject({
     list: z.string(),
     value: z.string(),
@@ -50,13 +50,13 @@ const above = z
   })
   .readonly();
 
-export type Above = z.infer<typeof above>;
+export type Above = z.infer<typeof parentSchema>;
 
-const held = z
+const heldSchema = z
   .strictObject({
-    ...named,
+    ...subjectFields,
     ...sentJson,
-    list: named.list,
+    list: subjectFields.list,
     by: z.string().exactOptional(),
     at: z.string().exactOptional(),
     source: text("Of a VIP: how it came to be one.").exactOptional(),
@@ -64,9 +64,9 @@ const held = z
   })
   .readonly();
 
-export type ToldByTenant = z.infer<typeof held>;
+export type ToldByTenant = z.infer<typeof heldSchema>;
 
-const element = z
+const elementSchema = z
   .strictObject({
     section: z
       .enum(["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"])
@@ -81,26 +81,26 @@ const element = z
   .readonly()
   .meta({ id: "Element", description: "What a file says of the value at some time." });
 
-export type PlacedElement = z.infer<typeof element>;
+export type PlacedElement = z.infer<typeof elementSchema>;
 export type Element = Omit<PlacedElement, "path">;
 
-const committed = {
+const committerShape = {
   committer: text(
     "Who committed it; absent where author and committer are the same, at the same time.",
   ).exactOptional(),
   committedAt: text("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
 };
 
-const merge = z.strictObject({ id: z.string(), at: z.string(), ...committed }).readonly();
+const mergeSchema = z.strictObject({ id: z.string(), at: z.string(), ...committerShape }).readonly();
 
-export type Committed = Omit<z.infer<typeof merge>, "id" | "at">;
+export type Committed = Omit<z.infer<typeof mergeSchema>, "id" | "at">;
 
-const commit = z
+const commitSchema = z
   .strictObject({
     id: z.string(),
     author: z.string(),
     at: text("When it was written, as its author says."),
-    ...committed,
+    ...committerShape,
     coAuthors: z
       .array(z.string())
       .readonly()
@@ -111,9 +111,9 @@ const commit = z
   })
   .readonly();
 
-export type Trailers = Pick<z.infer<typeof commit>, "coAuthors" | "cherryPickedFrom">;
+export type Trailers = Pick<z.infer<typeof commitSchema>, "coAuthors" | "cherryPickedFrom">;
 
-const request = z
+const requestSchema = z
   .strictObject({
     name: text("#12, or !34; of another project, group/project!34."),
     url: z.string().exactOptional(),
@@ -124,20 +124,20 @@ const request = z
   })
   .readonly();
 
-export type ChangeRequest = z.infer<typeof request>;
+export type ChangeRequest = z.infer<typeof requestSchema>;
 
-const event = z
+const eventSchema = z
   .strictObject({
-    commit: commit.describe("Absent of what is not committed.").exactOptional(),
+    commit: commitSchema.describe("Absent of what is not committed.").exactOptional(),
     requests: z
-      .array(request)
+      .array(requestSchema)
       .readonly()
       .describe(
         "What brought the commit, the nearest first, by its message or a merge's; last, what only a message claims.",
       ),
-    merges: z.array(merge).readonly().describe("The merges that brought it, the nearest first."),
-    before: element.exactOptional(),
-    after: element.exactOptional(),
+    merges: z.array(mergeSchema).readonly().describe("The merges that brought it, the nearest first."),
+    before: elementSchema.exactOptional(),
+    after: elementSchema.exactOptional(),
     include: z
       .strictObject({ by: text("The file that includes, or did."), file: text("What it includes.") })
       .readonly()
@@ -154,9 +154,9 @@ const event = z
   })
   .readonly();
 
-export type HistoryEvent = z.infer<typeof event>;
+export type HistoryEvent = z.infer<typeof eventSchema>;
 
-const rollout = z
+const rolloutSchema = z
   .strictObject({
     rollout: z.string(),
     wave: z.string(),
@@ -175,11 +175,13 @@ const rollout = z
   })
   .readonly();
 
-export type ToldByRollout = z.infer<typeof rollout>;
+export type ToldByRollout = z.infer<typeof rolloutSchema>;
 
-const mail = z.strictObject({ ...named, evidence, without: withoutEntry.exactOptional() }).readonly();
+const mailSchema = z
+  .strictObject({ ...subjectFields, evidence, without: withoutEntry.exactOptional() })
+  .readonly();
 
-export type ToldByMail = z.infer<typeof mail>;
+export type ToldByMail = z.infer<typeof mailSchema>;
 
 /** Everything known about one value. Texts of commits and of the tenant are untrusted. */
 export const whySchema = z
@@ -190,8 +192,8 @@ export const whySchema = z
     file: text("The settings file that was asked for."),
     tenant: z.strictObject({ host: z.string(), name: z.string().exactOptional() }).readonly().exactOptional(),
     at: text("When it was asked, ISO 8601, UTC."),
-    files: z.array(declared).readonly().describe("What the settings files say of it now."),
-    above: z.array(above).readonly().describe("Domains above it that have an entry."),
+    files: z.array(declaredSchema).readonly().describe("What the settings files say of it now."),
+    above: z.array(parentSchema).readonly().describe("Domains above it that have an entry."),
     vipEnd: z
       .enum(["excluded", "kept"])
       .describe(
@@ -199,23 +201,23 @@ export const whySchema = z
       )
       .exactOptional(),
     held: z
-      .array(held)
+      .array(heldSchema)
       .readonly()
       .describe("What the tenant holds of it; absent where it was not asked or did not answer.")
       .exactOptional(),
-    history: z.array(event).readonly().describe("What commits changed, newest first."),
+    history: z.array(eventSchema).readonly().describe("What commits changed, newest first."),
     isHistoryOfOtherFiles: z
       .boolean()
       .describe(
         "Whether the history is of other files of the repository: those that are asked for never had it.",
       ),
     rollouts: z
-      .array(rollout)
+      .array(rolloutSchema)
       .readonly()
       .describe("What rollouts did of it at the tenant, newest first; absent where no journal was read.")
       .exactOptional(),
     mail: z
-      .strictObject({ summary: evidenceSummary, of: z.array(mail).readonly() })
+      .strictObject({ summary: evidenceSummary, of: z.array(mailSchema).readonly() })
       .readonly()
       .exactOptional(),
     missing: z.array(z.string()).readonly().describe("What could not be asked or told, a sentence each."),

@@ -45,11 +45,11 @@ export async function writeChange(
   locks: FileLocks = new FileLocks(),
 ): Promise<WrittenChange> {
   const names = files.map(({ file }) => file);
-  const gone = files.flatMap(({ file, does }) => (does === "remove" ? [file] : []));
-  const done = gone.length === 0 ? { files: names } : { files: names, removed: gone };
-  if (files.length === 0) return done;
-  using held = locks;
-  await held.add(names);
+  const removedFiles = files.flatMap(({ file, does }) => (does === "remove" ? [file] : []));
+  const result = removedFiles.length === 0 ? { files: names } : { files: names, removed: removedFiles };
+  if (files.length === 0) return result;
+  using heldLocks = locks;
+  await heldLocks.add(names);
   const stale = files.find(isStale);
   if (stale !== undefined) {
     throw new EmailSecurityError(
@@ -59,31 +59,34 @@ export async function writeChange(
   }
   if (!commit && !pr) {
     writeAll(afterwards(files));
-    return done;
+    return result;
   }
   for (const file of names) assertWritable(file);
-  const made = await commitChange(files, message);
+  const createdCommit = await commitChange(files, message);
   // A push may be slow, and affects only this commit's branch.
-  held.release();
-  if (!pr) return { ...done, commit: made };
-  return { ...done, commit: made, pullRequest: await openPullRequest(made, message) };
+  heldLocks.release();
+  if (!pr) return { ...result, commit: createdCommit };
+  return { ...result, commit: createdCommit, pullRequest: await openPullRequest(createdCommit, message) };
 }
 
 /** Returns whether a file has changed since its edit was computed. */
 export function isStale({ file, before, does }: ChangedFile): boolean {
-  if (does === "make") return isThere(file);
-  return !isThere(file) || readerFrom(file)(file) !== before;
+  if (does === "make") return pathExists(file);
+  return !pathExists(file) || readerFrom(file)(file) !== before;
 }
 
 /** Returns whether a path exists, including broken links. */
-function isThere(path: string): boolean {
+function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Formats the change as a unified diff, with file names relative to the repository. */
 export function diffOf(files: readonly ChangedFile[]): string {
-  const here = process.cwd();
-  const root = repositoryOf(here) ?? repositoryOf(resolve(files[0]?.file ?? here, "..")) ?? here;
+  const workingDirectory = process.cwd();
+  const root =
+    repositoryOf(workingDirectory) ??
+    repositoryOf(resolve(files[0]?.file ?? workingDirectory, "..")) ??
+    workingDirectory;
   return patchOf(files, root);
 }
 
@@ -91,16 +94,18 @@ export function diffOf(files: readonly ChangedFile[]): string {
 export function writtenLines({ files, removed = [], commit, pullRequest }: WrittenChange): string[] {
   const names = files.map(printable).join(", ");
   if (commit === undefined) {
-    const written = files.filter((file) => !removed.includes(file)).map(printable);
+    const writtenNames = files.filter((file) => !removed.includes(file)).map(printable);
     return [
-      ...(written.length === 0 ? [] : [`Wrote ${written.join(", ")}.`]),
+      ...(writtenNames.length === 0 ? [] : [`Wrote ${writtenNames.join(", ")}.`]),
       ...(removed.length === 0 ? [] : [`Removed ${removed.map(printable).join(", ")}.`]),
     ];
   }
   const { repository, branch, before, hash, addedByHook, unstaged } = commit;
-  const back =
+  const switchBackNote =
     before === undefined ? "" : `; \`${gitIn(repository)} switch ${shellWord(printable(before))}\` goes back`;
-  const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
+  const lines = [
+    `Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${switchBackNote}.`,
+  ];
   if (addedByHook.length > 0)
     lines.push(`A hook added to the commit: ${addedByHook.map(printable).join(", ")}.`);
   if (unstaged.length > 0)
@@ -117,9 +122,9 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
   if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
   if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
   else if (page !== undefined) {
-    const whose = "whose host is not one that is known by its name";
+    const hostNote = "whose host is not one that is known by its name";
     lines.push(
-      `Open the branch ${branch} for review on the page of your repository, ${whose}: ${printable(page)}`,
+      `Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${printable(page)}`,
     );
   } else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
   return lines;

@@ -1,19 +1,19 @@
 /** What any program needs to run, and to reach the network as this machine does: nothing that opens a tenant. */
-const ANY =
+const COMMON_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|OPENSSL_\w+|LD_PRELOAD|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES|UV_(THREADPOOL_SIZE|USE_IO_URING)|(ASDF|MISE|VOLTA|PROTO|NVM)_\w+|NIX_(?!CONFIG$)\w+)$/i;
 
 /** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
-const SECRET = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
+const SECRET_NAME = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
 /**
  * By which git takes another repository, index or history than the one of its directory, or paths for something else: a hook, an alias
  * or a shell has set these for a repository of its own, and which one is meant here is known.
  */
-const OF_ONE_REPOSITORY =
+const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
 
 /** What some children need besides. */
-const MORE = {
+const EXTRA_VARIABLES = {
   /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
   git: /^(GIT|SSH)_\w+$/,
   /** The same, what signs a commit, and what `gh` and `glab` log in with. */
@@ -27,12 +27,16 @@ const MORE = {
  * The environment of a child that needs nobody's key. Which variables hold keys is not known here, since a team calls them as
  * it likes: only what is known to be needed is passed on.
  *
- * @param need what the child needs besides what all do.
+ * @param purpose what the child needs besides what all do.
  */
-export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typeof MORE): NodeJS.ProcessEnv {
-  const more = need === undefined ? undefined : MORE[need];
+export function leanEnvironment(
+  environment: NodeJS.ProcessEnv,
+  purpose?: keyof typeof EXTRA_VARIABLES,
+): NodeJS.ProcessEnv {
+  const extraVariables = purpose === undefined ? undefined : EXTRA_VARIABLES[purpose];
   const isNeeded = (name: string): boolean =>
-    (ANY.test(name) && !SECRET.test(name)) || (more?.test(name) === true && !OF_ONE_REPOSITORY.test(name));
+    (COMMON_VARIABLES.test(name) && !SECRET_NAME.test(name)) ||
+    (extraVariables?.test(name) === true && !REPOSITORY_VARIABLES.test(name));
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name)));
 }
 
@@ -40,13 +44,13 @@ export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typ
  * The environment of a child that runs what a team has: without the variables that any tenant's key comes from, and without those
  * by which this package is configured, which are one tenant's.
  *
- * @param variables those of all tenants, of the ones that a rollout leaves out too.
+ * @param keyVariables those of all tenants, of the ones that a rollout leaves out too.
  */
 export function withoutKeys(
   environment: NodeJS.ProcessEnv,
-  variables: readonly string[] = [],
+  keyVariables: readonly string[] = [],
 ): NodeJS.ProcessEnv {
-  const keys = new Set(variables);
+  const keys = new Set(keyVariables);
   return Object.fromEntries(
     Object.entries(environment).filter(
       ([name, value]) => value !== undefined && !keys.has(name) && !name.startsWith("EMAIL_SECURITY_"),

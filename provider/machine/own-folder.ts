@@ -32,22 +32,22 @@ export interface OwnFolder extends Disposable {
 export function openOwnFolder({ parent, name }: FolderPlace): OwnFolder {
   const path = join(parent, name);
   mkdirSync(parent, { recursive: true, mode: 0o700 });
-  refuseIfOthers(statSync(parent), parent);
+  assertTrustedOwner(statSync(parent), parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
   if (process.platform === "win32") return { path, [Symbol.dispose]: () => {} };
-  const folder = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  const close = (): void => closeSync(folder);
-  if (!isOwn(fstatSync(folder))) {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const close = (): void => closeSync(descriptor);
+  if (!isOwn(fstatSync(descriptor))) {
     close();
     throw new Error(`${path} is not this user's alone`);
   }
   // By its number it is the folder that was looked at, on Linux, whatever becomes of its name.
-  const byNumber = `/proc/self/fd/${folder}`;
-  return { path: existsSync(byNumber) ? byNumber : path, [Symbol.dispose]: close };
+  const descriptorPath = `/proc/self/fd/${descriptor}`;
+  return { path: existsSync(descriptorPath) ? descriptorPath : path, [Symbol.dispose]: close };
 }
 
 /** Whether a folder itself, and no link to one, is this user's, and nobody else may enter it. */
@@ -57,9 +57,9 @@ export function isOwn(stat: Stats): boolean {
 }
 
 /** A folder that is another user's may be changed below: only that for all users, in which each has his own, is not. */
-function refuseIfOthers(stat: Stats, path: string): void {
+function assertTrustedOwner(stat: Stats, path: string): void {
   if (process.getuid === undefined) return;
-  const isForAll = (stat.mode & 0o002) !== 0;
-  const isTrusted = stat.uid === process.getuid() || stat.uid === 0 || isForAll;
+  const isWorldWritable = (stat.mode & 0o002) !== 0;
+  const isTrusted = stat.uid === process.getuid() || stat.uid === 0 || isWorldWritable;
   if (!isTrusted) throw new Error(`${path} is another user's`);
 }

@@ -12,20 +12,20 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 export function readPlainFile(path: string, maxBytes = MAX_BYTES): Buffer {
   // To open a pipe can take for ever, and to open a device can do something.
-  refuseUnlessPlain(statSync(path), maxBytes);
+  assertRegularFile(statSync(path), maxBytes);
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     // It may be another one by now.
     const stat = fstatSync(file);
-    refuseUnlessPlain(stat, maxBytes);
+    assertRegularFile(stat, maxBytes);
     // One byte more, since some files say that they are empty.
     let bytes = Buffer.allocUnsafe(stat.size + 1);
     let length = 0;
     for (;;) {
-      const read = readSync(file, bytes, length, bytes.length - length, null);
-      length += read;
-      if (length > maxBytes) throw tooLarge(maxBytes);
-      if (read === 0) return bytes.subarray(0, length);
+      const bytesRead = readSync(file, bytes, length, bytes.length - length, null);
+      length += bytesRead;
+      if (length > maxBytes) throw buildTooLargeError(maxBytes);
+      if (bytesRead === 0) return bytes.subarray(0, length);
       if (length === bytes.length) bytes = Buffer.concat([bytes], length * 2);
     }
   } finally {
@@ -33,11 +33,11 @@ export function readPlainFile(path: string, maxBytes = MAX_BYTES): Buffer {
   }
 }
 
-function refuseUnlessPlain(stat: { isFile(): boolean; readonly size: number }, maxBytes: number): void {
+function assertRegularFile(stat: { isFile(): boolean; readonly size: number }, maxBytes: number): void {
   if (!stat.isFile()) throw new Error("it is no plain file");
-  if (stat.size > maxBytes) throw tooLarge(maxBytes);
+  if (stat.size > maxBytes) throw buildTooLargeError(maxBytes);
 }
 
-function tooLarge(maxBytes: number): Error {
+function buildTooLargeError(maxBytes: number): Error {
   return new Error(`it has more than ${maxBytes} bytes`);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-let machine: string | undefined;
+let machineId: string | undefined;
 
 /**
  * Where the numbers of processes mean the same: this machine since it was started, and on Linux the container. Others may share a
@@ -11,17 +11,17 @@ let machine: string | undefined;
 export function thisMachine(): string {
   const facts = [
     hostname(),
-    quietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
-    quietly(() => readlinkSync("/proc/self/ns/pid")),
+    tryRead(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
+    tryRead(() => readlinkSync("/proc/self/ns/pid")),
   ];
-  machine ??= createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 6);
-  return machine;
+  machineId ??= createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 6);
+  return machineId;
 }
 
 /** When a process of this machine began, in hundredths of a second since the boot; undefined where this can't be seen. */
 export function startOf(pid: number): number | undefined {
   // The name, in parentheses, may hold anything; the start is the 20th field after it.
-  const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   const start = Number(stat?.split(") ").at(-1)?.split(" ")[19]);
   return Number.isNaN(start) ? undefined : start;
 }
@@ -38,11 +38,11 @@ export function isRunning(pid: number, start?: number): boolean {
     // One of another user runs, and may not be asked.
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const now = start === undefined ? undefined : startOf(pid);
-  return now === undefined || now === start;
+  const currentStart = start === undefined ? undefined : startOf(pid);
+  return currentStart === undefined || currentStart === start;
 }
 
-function quietly(read: () => string): string | undefined {
+function tryRead(read: () => string): string | undefined {
   try {
     return read();
   } catch {

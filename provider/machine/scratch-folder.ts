@@ -11,12 +11,12 @@ export interface ScratchFolder extends Disposable {
 
 const HOUR_MS = 3_600_000;
 /** One that was not touched for so long is nobody's: its process would have, each hour. */
-const FORSAKEN_MS = 24 * HOUR_MS;
+const ABANDONED_MS = 24 * HOUR_MS;
 
-const NAME = /^email-security-[a-z]+-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-\w{6}$/;
+const DIRECTORY_NAME = /^email-security-[a-z]+-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-\w{6}$/;
 
-const live = new Set<string>();
-let isBegun = false;
+const livePaths = new Set<string>();
+let isStarted = false;
 
 /**
  * Makes a folder in that for temporary files. It goes when it is disposed of, or with this process; one whose process was killed is
@@ -25,55 +25,55 @@ let isBegun = false;
  * @param purpose a word of small letters, for who looks into the folder of temporary files.
  */
 export function scratchFolder(purpose: string): ScratchFolder {
-  if (!isBegun) begin();
+  if (!isStarted) startCleanup();
   const owner = [thisMachine(), process.pid.toString(36), (startOf(process.pid) ?? 0).toString(36)].join("-");
   const path = mkdtempSync(join(tmpdir(), `email-security-${purpose}-${owner}-`));
-  live.add(path);
+  livePaths.add(path);
   return {
     path,
     [Symbol.dispose]() {
-      live.delete(path);
+      livePaths.delete(path);
       rmSync(path, { recursive: true, force: true });
     },
   };
 }
 
-function begin(): void {
-  isBegun = true;
-  removeLeftBehind();
+function startCleanup(): void {
+  isStarted = true;
+  removeAbandoned();
   process.once("exit", () => {
-    for (const path of live) quietly(() => rmSync(path, { recursive: true, force: true }));
+    for (const path of livePaths) ignoreErrors(() => rmSync(path, { recursive: true, force: true }));
   });
   setInterval(() => {
-    for (const path of live) quietly(() => utimesSync(path, new Date(), new Date()));
+    for (const path of livePaths) ignoreErrors(() => utimesSync(path, new Date(), new Date()));
   }, HOUR_MS).unref();
 }
 
 /** Takes away what killed processes have left: of this user, and of nobody who may still be at it. */
-function removeLeftBehind(): void {
-  quietly(() => {
+function removeAbandoned(): void {
+  ignoreErrors(() => {
     for (const name of readdirSync(tmpdir())) {
       const path = join(tmpdir(), name);
-      quietly(() => {
-        if (isLeftBehind(name, path)) rmSync(path, { recursive: true, force: true });
+      ignoreErrors(() => {
+        if (isAbandoned(name, path)) rmSync(path, { recursive: true, force: true });
       });
     }
   });
 }
 
-function isLeftBehind(name: string, path: string): boolean {
-  const [, machine, pid = "", start = ""] = NAME.exec(name) ?? [];
+function isAbandoned(name: string, path: string): boolean {
+  const [, machine, pid = "", start = ""] = DIRECTORY_NAME.exec(name) ?? [];
   if (machine === undefined) return false;
   const stat = lstatSync(path);
   if (!isOwn(stat)) return false;
   // Of another machine, or of this one before it was started anew, only the time tells.
-  if (machine !== thisMachine()) return Date.now() - stat.mtimeMs > FORSAKEN_MS;
-  const began = Number.parseInt(start, 36);
-  return !isRunning(Number.parseInt(pid, 36), began === 0 ? undefined : began);
+  if (machine !== thisMachine()) return Date.now() - stat.mtimeMs > ABANDONED_MS;
+  const processStart = Number.parseInt(start, 36);
+  return !isRunning(Number.parseInt(pid, 36), processStart === 0 ? undefined : processStart);
 }
 
 /** What is left behind once more is no failure of what is to be done. */
-function quietly(work: () => void): void {
+function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {

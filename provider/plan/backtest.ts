@@ -12,7 +12,7 @@ export interface Proposal {
   readonly changed: Iterable<string>;
 }
 
-const SHOWN_EXAMPLES = 3;
+const MAX_EXAMPLES = 3;
 
 /**
  * Replays the threats of the window against the desired lists. The result is an estimate: only mail with a detection is known, and the
@@ -27,21 +27,21 @@ const SHOWN_EXAMPLES = 3;
  */
 export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Backtest {
   const threats = base.threats ?? [];
-  const isNew = new Set(changed);
-  const deciders = new Deciders(entries, isNew);
-  const allows = new Map<string, AllowTally>();
-  const denies = new Map<string, DenyTally>();
+  const newKeys = new Set(changed);
+  const deciders = new Deciders(entries, newKeys);
+  const allows = new Map<string, AllowCounter>();
+  const denies = new Map<string, DenyCounter>();
   for (const { key, list, entryType } of entries) {
-    if (entryType === "ip" || !isNew.has(key)) continue;
-    if (list === "allow") allows.set(key, new AllowTally());
-    else denies.set(key, new DenyTally());
+    if (entryType === "ip" || !newKeys.has(key)) continue;
+    if (list === "allow") allows.set(key, new AllowCounter());
+    else denies.set(key, new DenyCounter());
   }
-  const matched = new Set<ProposedEntry>();
+  const matchedEntries = new Set<ProposedEntry>();
   for (const threat of threats) {
     const [decider, ...others] = deciders.of(threat);
     if (decider === undefined) continue;
     for (const entry of [decider, ...others]) {
-      matched.add(entry);
+      matchedEntries.add(entry);
       if (entry.list === "deny") denies.get(entry.key)?.match(threat, entry === decider);
     }
     if (decider.list === "allow") allows.get(decider.key)?.decide(threat);
@@ -50,52 +50,52 @@ export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Ba
   const allDenies = entries.filter(({ list }) => list === "deny");
   return {
     threats: threats.length,
-    allows: Array.from(allows, ([key, tally]) => tally.result(key, vips)).sort(
-      (one, other) => other.letThrough - one.letThrough || byVips(one, other),
+    allows: Array.from(allows, ([key, counter]) => counter.result(key, vips)).sort(
+      (one, other) => other.letThrough - one.letThrough || compareByVips(one, other),
     ),
-    denies: Array.from(denies, ([key, tally]) => tally.result(key, vips)).sort(
-      (one, other) => other.stopped - one.stopped || other.matched - one.matched || byVips(one, other),
+    denies: Array.from(denies, ([key, counter]) => counter.result(key, vips)).sort(
+      (one, other) => other.stopped - one.stopped || other.matched - one.matched || compareByVips(one, other),
     ),
     unmatchedDenies: allDenies
-      .filter((entry) => entry.entryType !== "ip" && !matched.has(entry))
+      .filter((entry) => entry.entryType !== "ip" && !matchedEntries.has(entry))
       .map(({ key }) => key)
       .sort(),
     denyCount: allDenies.length,
   };
 }
 
-function byVips(
+function compareByVips(
   one: { readonly key: string; readonly vipCount: number },
   other: { readonly key: string; readonly vipCount: number },
 ): number {
   return other.vipCount - one.vipCount || (one.key < other.key ? -1 : 1);
 }
 
-class AllowTally {
+class AllowCounter {
   readonly #verdicts = new Tally();
   readonly #recipients = new Tally();
-  readonly #through: SeenThreat[] = [];
+  readonly #letThrough: SeenThreat[] = [];
 
   decide(threat: SeenThreat): void {
     if (fateOf(threat) !== "stopped") return;
     this.#verdicts.add(threat.verdict);
     if (!isHarmful(threat)) return;
     this.#recipients.add(threat.recipient);
-    this.#through.push(threat);
+    this.#letThrough.push(threat);
   }
 
   result(key: string, vips: ReadonlySet<string>): BacktestAllow {
     return {
       key,
-      letThrough: this.#through.length,
+      letThrough: this.#letThrough.length,
       verdicts: this.#verdicts.counts(),
       ...recipientsOf(this.#recipients, vips),
-      examples: examplesOf(this.#through, vips),
+      examples: selectExamples(this.#letThrough, vips),
     };
   }
 }
 
-class DenyTally {
+class DenyCounter {
   readonly #recipients = new Tally();
   #matched = 0;
   #stopped = 0;
@@ -118,24 +118,24 @@ class DenyTally {
 }
 
 /** Returns examples: malicious first, then those sent to VIPs, then the latest. */
-function examplesOf(threats: readonly SeenThreat[], vips: ReadonlySet<string>): BacktestExample[] {
-  const weight = ({ verdict, recipient = "" }: SeenThreat): number =>
+function selectExamples(threats: readonly SeenThreat[], vips: ReadonlySet<string>): BacktestExample[] {
+  const getWeight = ({ verdict, recipient = "" }: SeenThreat): number =>
     2 * Number(verdict === "malicious") + Number(vips.has(recipient));
   return threats
     .toSorted(
       (one, other) =>
-        weight(other) - weight(one) || (instantOf(other.time) ?? 0) - (instantOf(one.time) ?? 0),
+        getWeight(other) - getWeight(one) || (instantOf(other.time) ?? 0) - (instantOf(one.time) ?? 0),
     )
-    .slice(0, SHOWN_EXAMPLES)
-    .map(exampleOf);
+    .slice(0, MAX_EXAMPLES)
+    .map(buildExample);
 }
 
-function exampleOf({ id, time, sender, recipient, subject, verdict }: SeenThreat): BacktestExample {
-  const from = sender.mailbox ?? sender.domains[0];
+function buildExample({ id, time, sender, recipient, subject, verdict }: SeenThreat): BacktestExample {
+  const senderText = sender.mailbox ?? sender.domains[0];
   return {
     id,
     ...(time === undefined ? {} : { time }),
-    ...(from === undefined ? {} : { sender: from }),
+    ...(senderText === undefined ? {} : { sender: senderText }),
     ...(recipient === undefined ? {} : { recipient }),
     ...(subject === undefined ? {} : { subject }),
     verdict,

@@ -28,9 +28,9 @@ export class Deciders {
   readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
   readonly #isNew: ReadonlySet<string>;
 
-  /** @param isNew the keys of new entries. Default: none. */
-  constructor(entries: readonly ProposedEntry[], isNew: ReadonlySet<string> = new Set()) {
-    this.#isNew = isNew;
+  /** @param newKeys the keys of new entries. Default: none. */
+  constructor(entries: readonly ProposedEntry[], newKeys: ReadonlySet<string> = new Set()) {
+    this.#isNew = newKeys;
     this.#byValue = Map.groupBy(entries, ({ value }) => value);
   }
 
@@ -39,24 +39,26 @@ export class Deciders {
     sender: { mailbox, domains },
     verdict,
   }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
-    const entries = mailbox === undefined ? [] : this.#named("email_address", mailbox, verdict);
+    const entries = mailbox === undefined ? [] : this.#findEntries("email_address", mailbox, verdict);
     const covering = (mailbox === undefined ? [] : coveringValues(mailbox)).concat(
       domains.flatMap((domain) => [domain, ...coveringValues(domain)]),
     );
-    for (const value of new Set(covering)) entries.push(...this.#named("domain", value, verdict));
-    return entries.sort((one, other) => precisionOf(other) - precisionOf(one) || this.#before(one, other));
+    for (const value of new Set(covering)) entries.push(...this.#findEntries("domain", value, verdict));
+    return entries.sort(
+      (one, other) => precisionOf(other) - precisionOf(one) || this.#compareOrder(one, other),
+    );
   }
 
-  #named(entryType: string, value: string, verdict: string): ProposedEntry[] {
+  #findEntries(entryType: string, value: string, verdict: string): ProposedEntry[] {
     const entries = this.#byValue.get(value) ?? [];
     const isOfType = (entry: ProposedEntry): boolean => isWildcard(value) || entry.entryType === entryType;
-    return entries.filter((entry) => isOfType(entry) && concerns(entry, verdict));
+    return entries.filter((entry) => isOfType(entry) && appliesToVerdict(entry, verdict));
   }
 
-  #before(one: ProposedEntry, other: ProposedEntry): number {
-    const weight = ({ list, key }: ProposedEntry): number =>
+  #compareOrder(one: ProposedEntry, other: ProposedEntry): number {
+    const getWeight = ({ list, key }: ProposedEntry): number =>
       (list === "deny" ? 0 : 2) + Number(this.#isNew.has(key));
-    return weight(one) - weight(other) || (one.key < other.key ? -1 : 1);
+    return getWeight(one) - getWeight(other) || (one.key < other.key ? -1 : 1);
   }
 }
 
@@ -71,7 +73,7 @@ export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType
   return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
 }
 
-function concerns({ list, verdictScope }: ProposedEntry, verdict: string): boolean {
+function appliesToVerdict({ list, verdictScope }: ProposedEntry, verdict: string): boolean {
   if (verdictScope === DEFAULT_VERDICT_SCOPE || verdictScope === verdict) return true;
   return list === "deny" && verdict === "denied";
 }

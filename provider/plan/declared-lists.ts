@@ -16,21 +16,22 @@ import { desiredOf, hashOfDesired } from "./desired";
 
 /** The arguments of `TenantSettings`, for either provider. */
 export const tenantSettingsArguments = z.strictObject({
-  file: z.string({ error: ({ input }) => plainText("the path of a settings file", input) }),
+  file: z.string({ error: ({ input }) => describePlainText("the path of a settings file", input) }),
   today: z
-    .string({ error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
-    .refine(isDay, { error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
+    .string({ error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
+    .refine(isIsoDate, { error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
     .exactOptional(),
 });
 
-function isDay(text: string): boolean {
+function isIsoDate(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-function plainText(what: string, input: unknown): string {
-  const came = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
-  return `must be ${what} in plain text, for the files are read in previews too; it is ${came}`;
+function describePlainText(expected: string, input: unknown): string {
+  const inputText =
+    input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
+  return `must be ${expected} in plain text, for the files are read in previews too; it is ${inputText}`;
 }
 
 /** What a tenant's settings files declare, as arguments of its two lists. */
@@ -51,29 +52,29 @@ export interface DeclaredLists {
  * Reads what the `TenantSettings` of a running program declares, for either provider. Sends no request to the service.
  *
  * @param name the name of the resource in the stack.
- * @param given its arguments; `file` is relative to the working directory of the program.
+ * @param input its arguments; `file` is relative to the working directory of the program.
  * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
  * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) if the run enforces a plan of another stack or of a different desired state.
  */
-export function readDeclaredLists(name: string, stack: string, given: object): DeclaredLists {
-  const { file, ...options } = checked(`TenantSettings ${quote(name)}`, given);
+export function readDeclaredLists(name: string, stack: string, input: object): DeclaredLists {
+  const { file, ...options } = validateArguments(`TenantSettings ${quote(name)}`, input);
   const settings = readSettings(file, options);
-  holdToPlan(name, stack, settings);
+  enforceFilesPlan(name, stack, settings);
   const { lists, tenantDomains, entries, vips } = settings;
   return {
     entries: { ...lists.entries, entries: entries.map(entryArguments) },
     vips: { ...lists.vips, members: vips.map(memberArguments) },
     ownDomains: tenantDomains,
-    ...told(settings),
+    ...buildNotices(settings),
   };
 }
 
-function checked(what: string, given: object): z.output<typeof tenantSettingsArguments> {
-  refuseUnknownNames(what, given, Object.keys(tenantSettingsArguments.shape));
-  const result = tenantSettingsArguments.safeParse(withoutUndefined(given));
+function validateArguments(label: string, input: object): z.output<typeof tenantSettingsArguments> {
+  refuseUnknownNames(label, input, Object.keys(tenantSettingsArguments.shape));
+  const result = tenantSettingsArguments.safeParse(withoutUndefined(input));
   if (result.success) return result.data;
-  const reasons = result.error.issues.map(({ path, message }) => `${what}: ${path.join(".")} ${message}`);
+  const reasons = result.error.issues.map(({ path, message }) => `${label}: ${path.join(".")} ${message}`);
   throw new InvalidArgumentError(reasons.join("\n"));
 }
 
@@ -81,22 +82,22 @@ function checked(what: string, given: object): z.output<typeof tenantSettingsArg
  * Asserts that an enforced plan is of this stack and of the desired state in these files. The lists compare the actual state themselves,
  * right before they write.
  */
-function holdToPlan(name: string, own: string, settings: Settings): void {
+function enforceFilesPlan(name: string, stackName: string, settings: Settings): void {
   const plan = readPlanFile(process.env);
   const { kind, stack, resource = name } = plan?.source ?? {};
   if (plan === undefined || kind !== "files" || resource !== name) return;
   // This file declares the actual state, not the reviewed one; the lists still enforce the plan.
   if (settings.file === process.env[PLAN_FIRST]) return;
-  if (stack !== undefined && stack.split("/").at(-1) !== own) {
+  if (stack !== undefined && stack.split("/").at(-1) !== stackName) {
     throw new PlanMovedError(
-      `The plan in ${PLAN_FILE} is of the stack ${quote(stack)}, and this is ${quote(own)}. Nothing was changed.`,
+      `The plan in ${PLAN_FILE} is of the stack ${quote(stack)}, and this is ${quote(stackName)}. Nothing was changed.`,
     );
   }
   if (partsOfDigest(plan.digest)?.desired === hashOfDesired(desiredOf(settings, undefined))) return;
-  const [reviewed] = plan.source?.files ?? [];
-  if (reviewed !== undefined && resolve(reviewed) !== resolve(settings.file)) {
+  const [reviewedFile] = plan.source?.files ?? [];
+  if (reviewedFile !== undefined && resolve(reviewedFile) !== resolve(settings.file)) {
     throw new PlanMovedError(
-      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, does not declare what was reviewed: the plan is of ${quote(reviewed, 300)}. Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, does not declare what was reviewed: the plan is of ${quote(reviewedFile, 300)}. Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
     );
   }
   throw new PlanMovedError(
@@ -105,20 +106,21 @@ function holdToPlan(name: string, own: string, settings: Settings): void {
 }
 
 /** The maximum number of warnings shown one by one. */
-const SHOWN = 20;
+const MAX_WARNINGS = 20;
 
-function told({ findings, expired }: Settings): Pick<DeclaredLists, "warnings" | "expired"> {
+function buildNotices({ findings, expired }: Settings): Pick<DeclaredLists, "warnings" | "expired"> {
   const warnings = findings.filter(({ level }) => level === "warning");
-  const more = warnings.length - SHOWN;
-  const many = expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
+  const hiddenCount = warnings.length - MAX_WARNINGS;
+  const expiredCountText =
+    expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
   return {
     warnings: [
-      ...warnings.slice(0, SHOWN).map(findingText),
-      ...(more > 0 ? [`and ${more} more warnings; \`email-security lint\` shows them`] : []),
+      ...warnings.slice(0, MAX_WARNINGS).map(findingText),
+      ...(hiddenCount > 0 ? [`and ${hiddenCount} more warnings; \`email-security lint\` shows them`] : []),
     ],
     expired:
       expired.length === 0
         ? undefined
-        : `${many} no longer declared; \`email-security plan\` shows what goes`,
+        : `${expiredCountText} no longer declared; \`email-security plan\` shows what goes`,
   };
 }

@@ -75,29 +75,29 @@ export function desiredOf(
   known: KnownLists | undefined,
   findings: readonly Finding[] = settings.findings,
 ): Desired {
-  const list = (
+  const buildList = (
     kind: "entry" | "vip",
     name: "entries" | "vips",
     declared: readonly (DeclaredEntry | DeclaredVip)[],
   ): DesiredList => {
-    const before = known?.[name];
+    const knownList = known?.[name];
     return {
       kind,
       resource: name,
       isWhole: true,
-      declared: Object.fromEntries(textsOf(declared)),
-      known: before?.content,
-      isNew: before?.isThere === false,
-      ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
-      ...(before?.options === undefined ? {} : { optionsBefore: before.options }),
-      ...(before?.fingerprint === undefined ? {} : { fingerprint: before.fingerprint }),
+      declared: Object.fromEntries(listKeyTexts(declared)),
+      known: knownList?.content,
+      isNew: knownList?.isThere === false,
+      ...(knownList?.confirmedBefore === undefined ? {} : { confirmedBefore: knownList.confirmedBefore }),
+      ...(knownList?.options === undefined ? {} : { optionsBefore: knownList.options }),
+      ...(knownList?.fingerprint === undefined ? {} : { fingerprint: knownList.fingerprint }),
       options: settings.lists[name] ?? {},
       section: name,
-      about: aboutOf(declared),
+      about: indexDeclarations(declared),
     };
   };
   return {
-    lists: [list("entry", "entries", settings.entries), list("vip", "vips", settings.vips)],
+    lists: [buildList("entry", "entries", settings.entries), buildList("vip", "vips", settings.vips)],
     expired: settings.expired,
     findings,
     ownDomains: settings.ownDomains,
@@ -106,14 +106,16 @@ export function desiredOf(
   };
 }
 
-function* textsOf(declared: readonly (DeclaredEntry | DeclaredVip)[]): Generator<readonly [string, string]> {
+function* listKeyTexts(
+  declared: readonly (DeclaredEntry | DeclaredVip)[],
+): Generator<readonly [string, string]> {
   for (const { key, text } of declared) yield [key, text];
 }
 
-function aboutOf(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredList["about"] {
-  const about = new Map<string, DeclaredEntry | DeclaredVip>();
-  for (const one of declared) about.set(one.key, one);
-  return about;
+function indexDeclarations(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredList["about"] {
+  const declarations = new Map<string, DeclaredEntry | DeclaredVip>();
+  for (const one of declared) declarations.set(one.key, one);
+  return declarations;
 }
 
 /** Returns the list kind, for the rules that all lists share. */
@@ -124,23 +126,26 @@ export function kindOf({ kind }: Pick<DesiredList, "kind">): ListKind {
 /** Hashes all declarations and their metadata for the plan digest. */
 export function hashOfDesired({ lists, rules, expired }: Desired): string {
   // The engine reports the resources of a program in any order.
-  const declared = lists.map((list) => JSON.stringify(declaration(list))).sort();
-  const ended = expired.map((one) =>
+  const declared = lists.map((buildList) => JSON.stringify(buildDigestParts(buildList))).sort();
+  const expiredTexts = expired.map((one) =>
     JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
   );
-  return hashOf([declared, sorted(rules), ended.sort()]);
+  return hashOf([declared, sortEntries(rules), expiredTexts.sort()]);
 }
 
 /** Returns all declared data of a list, for the digest. */
-function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const said = Array.from(about, ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const);
-  return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
+function buildDigestParts({ kind, resource, options, declared, about }: DesiredList): unknown {
+  const metadata = Array.from(
+    about,
+    ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const,
+  );
+  return [kind, resource, sortEntries(options), sortEntries(declared), sortPairs(metadata)];
 }
 
-function sorted(object: object): unknown[] {
-  return inOrder(Object.entries(object));
+function sortEntries(object: object): unknown[] {
+  return sortPairs(Object.entries(object));
 }
 
-function inOrder<Pair extends readonly [string, unknown]>(pairs: Pair[]): Pair[] {
+function sortPairs<Pair extends readonly [string, unknown]>(pairs: Pair[]): Pair[] {
   return pairs.sort((one, other) => (one[0] < other[0] ? -1 : 1));
 }

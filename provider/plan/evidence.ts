@@ -34,8 +34,8 @@ export interface EvidenceOptions {
 const DEFAULT_DAYS = 30;
 const DEFAULT_MAX_PAGES = 100;
 const DEFAULT_TIME_BUDGET_MS = 60_000;
-const MINUTES_A_DAY = 24 * 60;
-const SHOWN_SENDERS = 5;
+const MINUTES_PER_DAY = 24 * 60;
+const MAX_SENDERS = 5;
 
 /** A tenant's mail, read once. */
 export interface EvidenceBase {
@@ -58,31 +58,31 @@ export interface EvidenceBase {
 export async function gatherEvidence(options: EvidenceOptions): Promise<EvidenceBase> {
   const { client, days = DEFAULT_DAYS, maxPages = DEFAULT_MAX_PAGES, now = new Date() } = options;
   const { timeBudgetMs = DEFAULT_TIME_BUDGET_MS, timer = (ms) => AbortSignal.timeout(ms) } = options;
-  const timeIsUp = timer(timeBudgetMs);
-  const minutes_ago = days * MINUTES_A_DAY;
-  const identity = ({ id }: { readonly id: string }): string => id;
+  const deadline = timer(timeBudgetMs);
+  const minutes_ago = days * MINUTES_PER_DAY;
+  const getId = ({ id }: { readonly id: string }): string => id;
   const [threats, reports] = await Promise.all([
     readNewest({
       name: "threats",
-      fetchPage: threatPages(client, minutes_ago),
+      fetchPage: createThreatPager(client, minutes_ago),
       maxPages,
-      identity,
+      identity: getId,
       keep: seenThreat,
-      timeIsUp,
+      timeIsUp: deadline,
     }),
     readNewest({
       name: "phishing reports",
       fetchPage: (page) => client.phishingReports.list({ minutes_ago, page }),
       maxPages: Math.ceil(maxPages / 2),
-      identity,
+      identity: getId,
       keep: seenReport,
-      timeIsUp,
+      timeIsUp: deadline,
     }),
   ]);
   return {
-    summary: summaryOf(threats, reports, days, now),
-    threats: unlessNone(threats),
-    reports: unlessNone(reports),
+    summary: buildEvidenceSummary(threats, reports, days, now),
+    threats: getReadItems(threats),
+    reports: getReadItems(reports),
     vips: new Set([...(options.vips ?? [])].map(canonicalMailbox)),
   };
 }
@@ -113,9 +113,9 @@ export interface EvidenceSubject {
  */
 export function evidenceOf(base: EvidenceBase, subject: EvidenceSubject): Evidence | undefined {
   if (base.threats === undefined && base.reports === undefined) return undefined;
-  if (subject.entryType === "ip") return { ...evidence(base, [], []), applies: false };
+  if (subject.entryType === "ip") return { ...countEvidence(base, [], []), applies: false };
   const { threats, reports } = mailOf(base, subject);
-  return evidence(base, threats, reports);
+  return countEvidence(base, threats, reports);
 }
 
 /** Returns the mail about one entry or VIP. Empty for an IP address, because the service doesn't report the address of a threat. */
@@ -124,7 +124,7 @@ export function mailOf(
   subject: EvidenceSubject,
 ): { readonly threats: readonly SeenThreat[]; readonly reports: readonly SeenReport[] } {
   if (subject.entryType === "ip") return { threats: [], reports: [] };
-  const { threats, reports } = indexOf(base);
+  const { threats, reports } = getIndex(base);
   if (subject.kind === "vip") {
     const mailbox = canonicalMailbox(subject.value);
     return { threats: threats.byPerson.get(mailbox) ?? [], reports: reports.byPerson.get(mailbox) ?? [] };
@@ -133,14 +133,14 @@ export function mailOf(
   const isMailbox = entryType === undefined ? subject.value.includes("@") : entryType === "email_address";
   const value = isMailbox ? canonicalMailbox(subject.value) : canonicalValue(subject.value);
   const wildcard = parseWildcard(canonicalValue(subject.value));
-  const from = <Seen extends FromSomebody>({ byMailbox, byDomain }: SeenIndex<Seen>): readonly Seen[] => {
+  const selectMail = <Seen extends WithSender>({ byMailbox, byDomain }: MailIndex<Seen>): readonly Seen[] => {
     if (wildcard !== undefined) return byDomain.at(wildcard.domain, wildcard.isOfDomain ? "own" : "below");
     return isMailbox ? (byMailbox.get(value) ?? []) : byDomain.at(value, "all");
   };
-  return { threats: from(threats), reports: from(reports) };
+  return { threats: selectMail(threats), reports: selectMail(reports) };
 }
 
-function evidence(
+function countEvidence(
   { vips }: EvidenceBase,
   threats: readonly SeenThreat[],
   reports: readonly SeenReport[],
@@ -157,25 +157,25 @@ function evidence(
     senders.add(sender.mailbox ?? sender.domains[0]);
   }
   for (const { verdict } of reports) reportVerdicts.add(verdict);
-  const last = latest(threats.map(({ detected }) => detected));
-  const lastReport = latest(reports.map(({ time }) => time));
+  const lastThreat = getLatestTime(threats.map(({ detected }) => detected));
+  const lastReport = getLatestTime(reports.map(({ time }) => time));
   return {
     applies: true,
     threats: threats.length,
     verdicts: verdicts.counts(),
     actions: actions.counts(),
-    ...(last === undefined ? {} : { last }),
+    ...(lastThreat === undefined ? {} : { last: lastThreat }),
     ...recipientsOf(recipients, vips),
     reports: reports.length,
     reportVerdicts: reportVerdicts.counts(),
     ...(lastReport === undefined ? {} : { lastReport }),
-    senders: senders.size <= SHOWN_SENDERS ? senders.counts() : [],
+    senders: senders.size <= MAX_SENDERS ? senders.counts() : [],
     senderCount: senders.size,
   };
 }
 
 /** Returns the latest valid time as it was reported; otherwise the first one, because the newest come first. */
-function latest(times: readonly (string | undefined)[]): string | undefined {
+function getLatestTime(times: readonly (string | undefined)[]): string | undefined {
   let best: { time: string; instant: number } | undefined;
   for (const time of times) {
     const instant = instantOf(time);
@@ -187,7 +187,7 @@ function latest(times: readonly (string | undefined)[]): string | undefined {
 }
 
 /** The reference doesn't document the page size parameter, so a rejected request is sent again without it. */
-function threatPages(client: SettingsClient, minutes_ago: number) {
+function createThreatPager(client: SettingsClient, minutes_ago: number) {
   let size: { page_size?: number } = { page_size: THREAT_PAGE_SIZE };
   return async (page: number) => {
     try {
@@ -200,23 +200,23 @@ function threatPages(client: SettingsClient, minutes_ago: number) {
   };
 }
 
-function unlessNone<Seen>(read: NewestRead<Seen>): readonly Seen[] | undefined {
-  return isNothing(read) ? undefined : read.items;
+function getReadItems<Seen>(read: NewestRead<Seen>): readonly Seen[] | undefined {
+  return isUnreadable(read) ? undefined : read.items;
 }
 
-function isNothing({ items, missing }: NewestRead<unknown>): boolean {
+function isUnreadable({ items, missing }: NewestRead<unknown>): boolean {
   return items.length === 0 && missing !== undefined;
 }
 
-function summaryOf(
+function buildEvidenceSummary(
   threats: NewestRead<SeenThreat>,
   reports: NewestRead<SeenReport>,
   days: number,
   now: Date,
 ): EvidenceSummary {
   const missing = [threats.missing, reports.missing].filter((one) => one !== undefined);
-  const start = new Date(now.getTime() - days * MINUTES_A_DAY * 60_000);
-  const from = completeFrom(Number.isNaN(start.getTime()) ? undefined : start.toISOString(), [
+  const start = new Date(now.getTime() - days * MINUTES_PER_DAY * 60_000);
+  const completeSince = getCompleteSince(Number.isNaN(start.getTime()) ? undefined : start.toISOString(), [
     threats,
     reports,
   ]);
@@ -224,7 +224,7 @@ function summaryOf(
     days,
     threats: threats.items.length,
     reports: reports.items.length,
-    ...(from === undefined ? {} : { from }),
+    ...(completeSince === undefined ? {} : { from: completeSince }),
     until: now.toISOString(),
     complete: missing.length === 0,
     missing,
@@ -232,59 +232,59 @@ function summaryOf(
 }
 
 /** Returns the time from which all readable data is complete; undefined if unknown. */
-function completeFrom(
+function getCompleteSince(
   windowStart: string | undefined,
   reads: readonly NewestRead<unknown>[],
 ): string | undefined {
   const starts = reads
-    .filter((read) => !isNothing(read))
+    .filter((read) => !isUnreadable(read))
     .map(({ from, missing }) => (missing === undefined ? windowStart : from));
-  return starts.includes(undefined) ? undefined : latest(starts);
+  return starts.includes(undefined) ? undefined : getLatestTime(starts);
 }
 
-interface FromSomebody {
+interface WithSender {
   readonly sender: Sender;
 }
 
-interface SeenIndex<Seen extends FromSomebody> {
+interface MailIndex<Seen extends WithSender> {
   readonly byMailbox: ReadonlyMap<string, readonly Seen[]>;
   readonly byDomain: DomainIndex<Seen>;
   /** By the recipient of a threat, or the reporter of a report. */
   readonly byPerson: ReadonlyMap<string, readonly Seen[]>;
 }
 
-interface Index {
-  readonly threats: SeenIndex<SeenThreat>;
-  readonly reports: SeenIndex<SeenReport>;
+interface EvidenceIndex {
+  readonly threats: MailIndex<SeenThreat>;
+  readonly reports: MailIndex<SeenReport>;
 }
 
-const indexes = new WeakMap<EvidenceBase, Index>();
+const indexCache = new WeakMap<EvidenceBase, EvidenceIndex>();
 
-function indexOf(base: EvidenceBase): Index {
-  let index = indexes.get(base);
+function getIndex(base: EvidenceBase): EvidenceIndex {
+  let index = indexCache.get(base);
   if (index === undefined) {
     index = {
-      threats: indexed(base.threats ?? [], ({ recipient }) => recipient),
-      reports: indexed(base.reports ?? [], ({ reporter }) => reporter),
+      threats: buildMailIndex(base.threats ?? [], ({ recipient }) => recipient),
+      reports: buildMailIndex(base.reports ?? [], ({ reporter }) => reporter),
     };
-    indexes.set(base, index);
+    indexCache.set(base, index);
   }
   return index;
 }
 
-function indexed<Seen extends FromSomebody>(
-  all: readonly Seen[],
-  personOf: (seen: Seen) => string | undefined,
-): SeenIndex<Seen> {
+function buildMailIndex<Seen extends WithSender>(
+  mail: readonly Seen[],
+  getOwnMailbox: (seen: Seen) => string | undefined,
+): MailIndex<Seen> {
   return {
     byMailbox: Map.groupBy(
-      all.filter(({ sender }) => sender.mailbox !== undefined),
+      mail.filter(({ sender }) => sender.mailbox !== undefined),
       ({ sender }) => sender.mailbox ?? "",
     ),
-    byDomain: new DomainIndex(all),
+    byDomain: new DomainIndex(mail),
     byPerson: Map.groupBy(
-      all.filter((seen) => personOf(seen) !== undefined),
-      (seen) => personOf(seen) ?? "",
+      mail.filter((seen) => getOwnMailbox(seen) !== undefined),
+      (seen) => getOwnMailbox(seen) ?? "",
     ),
   };
 }
@@ -293,48 +293,52 @@ function indexed<Seen extends FromSomebody>(
  * Indexes mail by sender domain, including subdomains. Sorting reversed domains (`example.evil.mail.`) keeps subdomains adjacent. An index
  * row per parent would let hostile domains with many labels use much memory.
  */
-class DomainIndex<Seen extends FromSomebody> {
+class DomainIndex<Seen extends WithSender> {
   readonly #rows: readonly { readonly domain: string; readonly seen: readonly Seen[] }[];
 
-  constructor(all: readonly Seen[]) {
+  constructor(mail: readonly Seen[]) {
     const byDomain = new Map<string, Seen[]>();
-    for (const seen of all) {
+    for (const seen of mail) {
       for (const domain of seen.sender.domains) {
-        const there = byDomain.get(domain);
-        if (there === undefined) byDomain.set(domain, [seen]);
-        else there.push(seen);
+        const existing = byDomain.get(domain);
+        if (existing === undefined) byDomain.set(domain, [seen]);
+        else existing.push(seen);
       }
     }
-    this.#rows = Array.from(byDomain, ([domain, seen]) => ({ domain: fromTheTop(domain), seen })).sort(
+    this.#rows = Array.from(byDomain, ([domain, seen]) => ({ domain: reverseDomain(domain), seen })).sort(
       (one, other) => (one.domain < other.domain ? -1 : 1),
     );
   }
 
   /** @param part the domain itself, its subdomains, or both. */
   at(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
-    const top = domain === "" ? "" : fromTheTop(domain);
+    const reversedDomain = domain === "" ? "" : reverseDomain(domain);
     // A message may match by both of its domains.
-    const found = new Set<Seen>();
-    for (let at = this.#firstFrom(top); this.#rows[at]?.domain.startsWith(top); at += 1) {
-      const isOwn = this.#rows[at]?.domain === top;
+    const matches = new Set<Seen>();
+    for (
+      let index = this.#findFirstIndex(reversedDomain);
+      this.#rows[index]?.domain.startsWith(reversedDomain);
+      index += 1
+    ) {
+      const isOwn = this.#rows[index]?.domain === reversedDomain;
       if (part !== "all" && isOwn !== (part === "own")) continue;
-      for (const seen of this.#rows[at]?.seen ?? []) found.add(seen);
+      for (const seen of this.#rows[index]?.seen ?? []) matches.add(seen);
     }
-    return [...found];
+    return [...matches];
   }
 
-  #firstFrom(wanted: string): number {
+  #findFirstIndex(prefix: string): number {
     let low = 0;
     let high = this.#rows.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#rows[middle]?.domain ?? "") < wanted) low = middle + 1;
+      if ((this.#rows[middle]?.domain ?? "") < prefix) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 }
 
-function fromTheTop(domain: string): string {
+function reverseDomain(domain: string): string {
   return `${domain.split(".").reverse().join(".")}.`;
 }

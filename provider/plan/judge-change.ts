@@ -13,35 +13,41 @@ export function judgeOf(
   { findings, ownDomains }: Desired,
   backtest: Backtest | undefined,
 ): (change: BareChange, evidence: Evidence | undefined) => Change {
-  const own = new OwnDomains(ownDomains);
+  const ownDomainSet = new OwnDomains(ownDomains);
   const bySubject = Map.groupBy(
     // Accepted risks are reported separately.
-    findings.filter(({ code }) => !ACCEPTED.has(code)),
+    findings.filter(({ code }) => !ACCEPTED_CODES.has(code)),
     ({ subject }) => `${subject?.kind} ${subject?.key}`,
   );
-  const through = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
+  const allowResults = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
   return (change, evidence) => {
-    const all = [...(bySubject.get(`${change.kind} ${change.key}`) ?? []), ...acceptedRisks(change, own)];
+    const changeFindings = [
+      ...(bySubject.get(`${change.kind} ${change.key}`) ?? []),
+      ...findRisks(change, ownDomainSet),
+    ];
     return {
       ...change,
-      findings: all,
+      findings: changeFindings,
       ...withoutUndefined({ evidence }),
-      ...alarmOf(change, all, evidence, through.get(change.key)),
+      ...alarmOf(change, changeFindings, evidence, allowResults.get(change.key)),
     };
   };
 }
 
 /** The lint codes for an `acceptRisk`. */
-const ACCEPTED: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
+const ACCEPTED_CODES: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
 
-function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
+function findRisks(change: BareChange, ownDomainSet: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
-  const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
-  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, own).map(({ code }) => ({
-    code,
-    level: after.acceptRisk === undefined ? "warning" : "note",
-    message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
-    ...withoutUndefined({ place }),
-  }));
+  const acceptanceText =
+    after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
+  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(
+    ({ code }) => ({
+      code,
+      level: after.acceptRisk === undefined ? "warning" : "note",
+      message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
+      ...withoutUndefined({ place }),
+    }),
+  );
 }

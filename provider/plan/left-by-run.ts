@@ -12,9 +12,9 @@ import { isEntryRow } from "./rows";
 export function leftByRun(
   kind: Change["kind"],
   key: string,
-  known: KeyedList | undefined,
+  lastKnown: KeyedList | undefined,
 ): Standing | undefined {
-  const text = known !== undefined && Object.hasOwn(known, key) ? known[key] : undefined;
+  const text = lastKnown !== undefined && Object.hasOwn(lastKnown, key) ? lastKnown[key] : undefined;
   if (text === undefined || isUnmanaged(text)) return undefined;
   return (kind === "vip" ? MEMBERS : ENTRIES).standing(key, text);
 }
@@ -30,19 +30,19 @@ export function doneSince(
   key: string,
   row: AllowDenyEntryRow | VipEmployeeRow | undefined,
 ): string | undefined {
-  const left = leftByRun(kind, key, known);
-  if (left === undefined) return undefined;
+  const lastApplied = leftByRun(kind, key, known);
+  if (lastApplied === undefined) return undefined;
   if (row === undefined) {
     return "gone from the tenant since the stack's last run; who took it away, the service does not tell";
   }
-  if (isSameStanding(row, left)) return undefined;
-  const day = isEntryRow(row) ? undefined : dayOfChange(row);
-  const on = day === undefined ? "" : ` (on ${day})`;
-  return `changed at the tenant since the stack's last run${on}; by whom, the service does not tell`;
+  if (isSameStanding(row, lastApplied)) return undefined;
+  const changeDate = isEntryRow(row) ? undefined : getChangeDate(row);
+  const dateText = changeDate === undefined ? "" : ` (on ${changeDate})`;
+  return `changed at the tenant since the stack's last run${dateText}; by whom, the service does not tell`;
 }
 
 /** Returns the day a VIP was last changed; undefined for one that was added and never changed. */
-function dayOfChange({ updated_at, date_added }: VipEmployeeRow): string | undefined {
+function getChangeDate({ updated_at, date_added }: VipEmployeeRow): string | undefined {
   if (updated_at === undefined || updated_at === date_added) return undefined;
   return /^\d{4}-\d{2}-\d{2}(?=$|[T ])/.exec(updated_at)?.[0];
 }

@@ -30,10 +30,10 @@ import type { Guard, Unmanaged } from "./plan";
 import { type PriorList, priorEntries, priorVips } from "./prior-lists";
 import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from "./rows";
 
-type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
+type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
 /** The context for comparing a declared entry. */
-interface EntriesAround {
+interface EntryContext {
   readonly match: EntryMatch;
   readonly before: PriorList<AllowDenyEntryRow>;
   /** The rows to remove. */
@@ -48,46 +48,46 @@ export class Comparison {
   unchanged = 0;
   readonly #desired: Desired;
   readonly #observed: Observed;
-  readonly #keyed: KeyedRows;
+  readonly #keyedRows: KeyedRows;
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** Rows that are declared or will be removed. */
-  readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
+  readonly #accountedRows = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
     this.#observed = observed;
-    this.#keyed = keyedRows(observed.rows, observed.entries);
+    this.#keyedRows = keyedRows(observed.rows, observed.entries);
   }
 
   /** Returns the rows of one value on any list and in any scope. Built lazily, because only changed entries need it. */
-  #ofValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
+  #getRowsOfValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
     this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => naturalKey(row.entry_type, row.value));
     return this.#rowsByValue.get(naturalKey(entryType, value)) ?? [];
   }
 
   compare(list: DesiredList): void {
     if (list.kind === "entry") {
-      const before = priorEntries(list, this.#keyed);
-      const going = this.#going(list, before);
-      const gone = new Set(going.map(([, row]) => row));
-      const match = new EntryMatch(list.declared, this.#keyed);
-      const around = { match, before, gone };
-      for (const key of Object.keys(list.declared)) this.#entry(list, key, around);
-      this.#removals(list, before, going);
-      this.#sayLater(list, before.later);
+      const prior = priorEntries(list, this.#keyedRows);
+      const toRemove = this.#findRemovals(list, prior);
+      const removedRows = new Set(toRemove.map(([, row]) => row));
+      const match = new EntryMatch(list.declared, this.#keyedRows);
+      const context = { match, before: prior, gone: removedRows };
+      for (const key of Object.keys(list.declared)) this.#compareEntry(list, key, context);
+      this.#addRemovals(list, prior, toRemove);
+      this.#warnLaterRemovals(list, prior.later);
     } else {
-      const before = priorVips(list, this.#observed.vips);
-      for (const [key, text] of Object.entries(list.declared)) this.#vip(list, key, text);
-      this.#removals(list, before, this.#going(list, before));
-      this.#sayLater(list, before.later);
+      const prior = priorVips(list, this.#observed.vips);
+      for (const [key, text] of Object.entries(list.declared)) this.#compareVip(list, key, text);
+      this.#addRemovals(list, prior, this.#findRemovals(list, prior));
+      this.#warnLaterRemovals(list, prior.later);
     }
   }
 
-  #entry(list: DesiredList, key: string, { match, before: there, gone }: EntriesAround): void {
+  #compareEntry(list: DesiredList, key: string, { match, before: prior, gone }: EntryContext): void {
     const entry = readEntry(key, list.declared[key] ?? "");
     if (entry === undefined) return;
     const row = match.found.get(key);
-    if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
+    if (row !== undefined) for (const one of match.alike(row)) this.#accountedRows.add(one);
     if (row !== undefined && isSameStanding(row, entry)) {
       this.unchanged += 1;
       return;
@@ -96,21 +96,21 @@ export class Comparison {
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
-    const others = row === undefined ? this.#otherScopes(entry, key, gone) : [];
+    const otherScopeRows = row === undefined ? this.#otherScopes(entry, key, gone) : [];
     const mayReplace =
-      doesAdopt && others.length > 0
-        ? others.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
+      doesAdopt && otherScopeRows.length > 0
+        ? otherScopeRows.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
         : undefined;
     this.bare.push({
       ...subject,
       sign,
       ...withoutUndefined({ before, mayReplace, why: doneSince(list, key, row) }),
       after: standingOf(entry),
-      ...this.#said(list, key),
+      ...this.#getDeclarationFields(list, key),
     });
-    if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
+    if (!doesAdopt) for (const other of otherScopeRows) this.#noteOtherScope(other, key);
     // Entries that are not in the state are adopted only if the files say so.
-    if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
+    if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(prior.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
       this.guards.push({
         code: "exists",
@@ -119,12 +119,21 @@ export class Comparison {
       return;
     }
     if (row?.list === entry.list) return;
-    const isTaken = row !== undefined && !Object.hasOwn(there.content, key);
-    const inTheWay = this.#inTheWay(entry, key, { before: there, gone, isTaken });
-    const [first] = inTheWay;
+    const isUnknownToState = row !== undefined && !Object.hasOwn(prior.content, key);
+    const blockingRows = this.#findBlockingRows(entry, key, {
+      before: prior,
+      gone,
+      isTaken: isUnknownToState,
+    });
+    const [first] = blockingRows;
     if (first === undefined) return;
-    if (row === undefined && doesAdopt && inTheWay.length === 1) {
-      this.#removal(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
+    if (row === undefined && doesAdopt && blockingRows.length === 1) {
+      this.#addRemoval(
+        list,
+        keyOfRow(first),
+        first,
+        `gives way to ${entry.list} ${key}, which takes it over`,
+      );
       return;
     }
     const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
@@ -135,12 +144,16 @@ export class Comparison {
   }
 
   /** Returns undeclared rows of the same list and value in another scope: some services hold only one entry per value. */
-  #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
-    return this.#ofValue(entry).filter(
+  #otherScopes(
+    entry: ListedEntry,
+    key: string,
+    removedRows: EntryContext["gone"],
+  ): readonly AllowDenyEntryRow[] {
+    return this.#getRowsOfValue(entry).filter(
       (row) =>
         row.list === entry.list &&
         keyOfRow(row) !== key &&
-        !gone.has(row) &&
+        !removedRows.has(row) &&
         !this.#isDeclared(keyOfRow(row)),
     );
   }
@@ -149,7 +162,7 @@ export class Comparison {
     return this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, key));
   }
 
-  #sayOtherScope(row: AllowDenyEntryRow, key: string): void {
+  #noteOtherScope(row: AllowDenyEntryRow, key: string): void {
     this.findings.push({
       code: "other-scope",
       level: "note",
@@ -159,28 +172,28 @@ export class Comparison {
   }
 
   /** Returns rows on the opposite list with the same value in another scope, which block the entry. */
-  #inTheWay(
+  #findBlockingRows(
     entry: ListedEntry,
     key: string,
-    { before, gone, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
+    { before, gone, isTaken }: Omit<EntryContext, "match"> & { readonly isTaken: boolean },
   ): AllowDenyEntryRow[] {
     // Declared rows move away first. Two rows that are not in the state would each wait for the other.
-    const leaves = (other: string): boolean =>
+    const willBeRemoved = (other: string): boolean =>
       this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
-    return this.#ofValue(entry).filter(
+    return this.#getRowsOfValue(entry).filter(
       (row) =>
         isList(row.list) &&
         row.list !== entry.list &&
         keyOfRow(row) !== key &&
         !gone.has(row) &&
-        !leaves(keyOfRow(row)),
+        !willBeRemoved(keyOfRow(row)),
     );
   }
 
-  #vip(list: DesiredList, key: string, text: string): void {
+  #compareVip(list: DesiredList, key: string, text: string): void {
     const vip = readVip(key, text);
     const row = this.#observed.vips.get(key);
-    if (row !== undefined) this.#accounted.add(row);
+    if (row !== undefined) this.#accountedRows.add(row);
     if (row !== undefined && isSameStanding(row, vip)) {
       this.unchanged += 1;
       return;
@@ -195,23 +208,27 @@ export class Comparison {
         why: doneSince(list, key, row),
       }),
       after: standingOf(vip),
-      ...this.#said(list, key),
+      ...this.#getDeclarationFields(list, key),
     });
   }
 
   /** Returns the metadata that the files or the program declare for a key. */
-  #said(list: DesiredList, key: string): Partial<BareChange> {
-    const about = list.about.get(key);
-    if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
-    const { place, overrides } = about;
+  #getDeclarationFields(list: DesiredList, key: string): Partial<BareChange> {
+    const declaration = list.about.get(key);
+    if (declaration === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
+    const { place, overrides } = declaration;
     return {
-      ...saidOf(about),
+      ...saidOf(declaration),
       place,
       ...(overrides.length === 0 ? {} : { overrides }),
     };
   }
 
-  #removals(list: DesiredList, { content }: Pick<PriorList<unknown>, "content">, going: Going): void {
+  #addRemovals(
+    list: DesiredList,
+    { content }: Pick<PriorList<unknown>, "content">,
+    toRemove: RemovalCandidates,
+  ): void {
     const kind = kindOf(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.confirmedBefore;
@@ -219,30 +236,33 @@ export class Comparison {
       const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals }) };
       for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
         const isContent = property === kind.property;
-        const whole = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
-        const told = isContent ? `${whole} ${reason}` : `${whole}: ${property} ${reason}`;
+        const listLabel = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
+        const text = isContent ? `${listLabel} ${reason}` : `${listLabel}: ${property} ${reason}`;
         const message =
           isContent && list.section !== undefined
-            ? `${told}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
-            : told;
+            ? `${text}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
+            : text;
         this.guards.push({ code: isContent ? "removal-guard" : property, message });
       }
     }
-    this.#kept(list, content);
-    for (const [key, row] of going) {
+    this.#noteKeptVips(list, content);
+    for (const [key, row] of toRemove) {
       const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
-      const why =
+      const reason =
         expired !== undefined
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
             ? "no longer declared"
             : `not declared, and the list is ${list.options["mode"]}`;
-      this.#removal(list, key, row, why, expired);
+      this.#addRemoval(list, key, row, reason, expired);
     }
   }
 
   /** Returns the rows to remove because they are no longer declared. */
-  #going(list: DesiredList, { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>): Going {
+  #findRemovals(
+    list: DesiredList,
+    { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>,
+  ): RemovalCandidates {
     return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
       const row = rows.get(key);
       return row === undefined || this.#isDeclaredElsewhere(list, key) ? [] : [[key, row] as const];
@@ -250,44 +270,47 @@ export class Comparison {
   }
 
   /** Reports the rows that a pruning list leaves until the next run. */
-  #sayLater(list: DesiredList, later: readonly (AllowDenyEntryRow | VipEmployeeRow)[]): void {
-    const left = later.filter((row) => !this.#accounted.has(row));
-    if (left.length === 0) return;
+  #warnLaterRemovals(
+    list: DesiredList,
+    laterRemovals: readonly (AllowDenyEntryRow | VipEmployeeRow)[],
+  ): void {
+    const remaining = laterRemovals.filter((row) => !this.#accountedRows.has(row));
+    if (remaining.length === 0) return;
     const mode = list.options["mode"];
     const noun =
-      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${left.length === 1 ? "allow" : "allows"}`;
-    const what = `${left.length}${noun} ${left.length === 1 ? "is" : "are"}`;
+      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
+    const subjectText = `${remaining.length}${noun} ${remaining.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
       level: "warning",
-      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${subjectText} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
     });
   }
 
-  #removal(
+  #addRemoval(
     list: DesiredList,
     key: string,
     row: AllowDenyEntryRow | VipEmployeeRow,
-    why: string,
+    reason: string,
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
     const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
-    const since = doneSince(list, key, row);
-    const said = {
-      why: since === undefined ? why : `${why}; ${since}`,
+    const changeText = doneSince(list, key, row);
+    const fields = {
+      why: changeText === undefined ? reason : `${reason}; ${changeText}`,
       ...withoutUndefined({ place: expired?.place ?? list.place, accepted }),
     };
     if (!isEntryRow(row)) {
-      this.#accounted.add(row);
-      this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
+      this.#accountedRows.add(row);
+      this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...fields });
       return;
     }
     for (const one of this.#observed.entries.get(keyOfRow(row)) ?? []) {
-      if (one.list === row.list) this.#accounted.add(one);
+      if (one.list === row.list) this.#accountedRows.add(one);
     }
     const entry = readEntry(key, textOfEntry(row));
     if (entry === undefined) return;
-    this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...said });
+    this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...fields });
   }
 
   #isDeclaredElsewhere(list: DesiredList, key: string): boolean {
@@ -297,7 +320,7 @@ export class Comparison {
   }
 
   /** Reports VIPs that are no longer declared but stay at the tenant. */
-  #kept(list: DesiredList, content: KeyedList): void {
+  #noteKeptVips(list: DesiredList, content: KeyedList): void {
     if (list.options["onDelete"] !== "keep") return;
     for (const [key, text] of Object.entries(content)) {
       if (Object.hasOwn(list.declared, key) || isUnmanaged(text)) continue;
@@ -316,25 +339,27 @@ export class Comparison {
       (list) => [list.kind, ignoring(kindOf(list), list.options)] as const,
     );
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
-      ignored.some(([one, isIgnoredBy]) => one === kind && isIgnoredBy(key, text));
-    const found: Unmanaged[] = [];
-    const left = this.#observed.rows.filter((row) => !this.#accounted.has(row));
-    const keys = left.length === 0 ? undefined : this.#keysOfOthers();
-    for (const row of left) {
+      ignored.some(([one, matchesIgnore]) => one === kind && matchesIgnore(key, text));
+    const unmanagedItems: Unmanaged[] = [];
+    const remaining = this.#observed.rows.filter((row) => !this.#accountedRows.has(row));
+    const keys = remaining.length === 0 ? undefined : this.#getUnmanagedKeys();
+    for (const row of remaining) {
       const text = textOfEntry(row);
       const key = keys?.get(row) ?? keyOfRow(row);
       if (isIgnored("entry", key, text)) continue;
-      if (row.list === "allow" && this.#isDenied(row)) this.#sayContradicted(row);
+      if (row.list === "allow" && this.#isDenied(row)) this.#warnContradiction(row);
       const entry = readEntry(key, text);
       const subject =
         entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
-      found.push({ ...subject, before: standingOfEntry(row) });
+      unmanagedItems.push({ ...subject, before: standingOfEntry(row) });
     }
     for (const [key, row] of this.#observed.vips) {
-      if (this.#accounted.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
-      found.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
+      if (this.#accountedRows.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
+      unmanagedItems.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
     }
-    return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+    return unmanagedItems.sort((one, other) =>
+      `${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1,
+    );
   }
 
   /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */
@@ -351,7 +376,7 @@ export class Comparison {
   }
 
   /** Some services hold one value on both lists: the declared entry exists but is contradicted. */
-  #sayContradicted(row: AllowDenyEntryRow): void {
+  #warnContradiction(row: AllowDenyEntryRow): void {
     const key = keyOfRow(row);
     this.findings.push({
       code: "contradicted",
@@ -362,9 +387,9 @@ export class Comparison {
   }
 
   /** Returns the undeclared rows with unique keys. */
-  #keysOfOthers(): ReadonlyMap<AllowDenyEntryRow, string> {
+  #getUnmanagedKeys(): ReadonlyMap<AllowDenyEntryRow, string> {
     const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
-    const match = new EntryMatch(declared, this.#keyed);
+    const match = new EntryMatch(declared, this.#keyedRows);
     return new Map([...match.others()].map(([key, row]) => [row, key]));
   }
 }

@@ -9,26 +9,26 @@ export function listedAfter(
   observed: Observed,
   changes: readonly BareChange[],
 ): ListedEntry[] {
-  const listed = new Map<string, ListedEntry>();
-  const gone = new Set(
+  const projected = new Map<string, ListedEntry>();
+  const removedKeys = new Set(
     changes.filter(({ kind, sign }) => kind === "entry" && sign === "remove").map(({ key }) => key),
   );
-  const take = (key: string, text: string): boolean => {
+  const addEntry = (key: string, text: string): boolean => {
     const entry = readEntry(key, text);
-    if (entry !== undefined) listed.set(key, entry);
+    if (entry !== undefined) projected.set(key, entry);
     return entry !== undefined;
   };
   const lists = desired.lists.filter(({ kind }) => kind === "entry");
   for (const [key, [row]] of observed.entries) {
     // The declaration wins over the row.
     const text = lists.findLast(({ declared }) => Object.hasOwn(declared, key))?.declared[key];
-    if (text !== undefined && take(key, text)) continue;
-    if (row !== undefined && !gone.has(key)) take(key, textOfEntry(row));
+    if (text !== undefined && addEntry(key, text)) continue;
+    if (row !== undefined && !removedKeys.has(key)) addEntry(key, textOfEntry(row));
   }
   for (const { declared } of lists) {
     for (const key of Object.keys(declared)) {
-      if (!listed.has(key)) take(key, declared[key] ?? "");
+      if (!projected.has(key)) addEntry(key, declared[key] ?? "");
     }
   }
-  return [...listed.values()];
+  return [...projected.values()];
 }

@@ -23,10 +23,10 @@ export function mailEvidence(base: EvidenceBase): MailEvidence {
 }
 
 /** Returns empty evidence with the reason. */
-export function withoutEvidence(until: string, why: string, days = 0): MailEvidence {
+export function withoutEvidence(until: string, reason: string, days = 0): MailEvidence {
   return {
     isNone: true,
-    summary: { days, threats: 0, reports: 0, until, complete: false, missing: [why] },
+    summary: { days, threats: 0, reports: 0, until, complete: false, missing: [reason] },
     mailboxes: [],
     of: () => undefined,
     backtest: () => undefined,

@@ -77,20 +77,23 @@ export function makePlan({
   const comparison = new Comparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
   const { bare, guards } = comparison;
-  const listed = mail.isNone === true ? [] : listedAfter(desired, observed, bare);
+  const projectedEntries = mail.isNone === true ? [] : listedAfter(desired, observed, bare);
   const backtest = mail.backtest(
-    listed,
+    projectedEntries,
     bare.filter(
       ({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list,
     ),
   );
-  const covering = coveringFindings(bare, desired, observed);
-  const judged = judgeOf({ ...desired, findings: [...desired.findings, ...covering] }, backtest);
-  const changes = bare.map((change) => judged(change, mail.of(change)));
+  const coveringConflicts = coveringFindings(bare, desired, observed);
+  const assessChange = judgeOf(
+    { ...desired, findings: [...desired.findings, ...coveringConflicts] },
+    backtest,
+  );
+  const changes = bare.map((change) => assessChange(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
-  const expired = expiredOf(desired, observed, changes);
+  const expired = buildExpiredItems(desired, observed, changes);
   const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
-  return withUnicode({
+  return addUnicode({
     format: PLAN_FORMAT,
     createdAt: observed.at,
     tenant,
@@ -103,7 +106,7 @@ export function makePlan({
     rules: Object.fromEntries(
       Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)]),
     ),
-    changes: changes.toSorted(byImportance),
+    changes: changes.toSorted(compareByImportance),
     guards: [
       ...otherTenantGuards(desired, observed, {
         mailboxes: mail.mailboxes,
@@ -117,11 +120,11 @@ export function makePlan({
     expired,
     findings: [
       ...desired.findings,
-      ...covering,
+      ...coveringConflicts,
       ...comparison.findings,
       ...untoldTenant(desired, observed, { ownDomains, fingerprints }),
-      ...expired.flatMap(staying),
-      ...standingAllows(listed, changes, desired, mail),
+      ...expired.flatMap(findExpiredRemaining),
+      ...findRiskyAllows(projectedEntries, changes, desired, mail),
     ],
     counts: {
       added: count("add"),
@@ -136,112 +139,123 @@ export function makePlan({
 }
 
 /** Adds the Unicode form of punycode values. */
-function withUnicode(plan: Plan): Plan {
-  const told = <One extends { readonly value: string }>(one: One): One => {
+function addUnicode(plan: Plan): Plan {
+  const addUnicodeValue = <Item extends { readonly value: string }>(one: Item): Item => {
     const unicode = unicodeOf(one.value);
     return unicode === undefined ? one : { ...one, unicode };
   };
   return {
     ...plan,
-    changes: plan.changes.map(told),
-    unmanaged: plan.unmanaged.map(told),
-    expired: plan.expired.map(told),
+    changes: plan.changes.map(addUnicodeValue),
+    unmanaged: plan.unmanaged.map(addUnicodeValue),
+    expired: plan.expired.map(addUnicodeValue),
   };
 }
 
 /** Reports existing allows with malicious mail from their senders, because no change puts them up for review. */
-function standingAllows(
-  listed: readonly ListedEntry[],
+function findRiskyAllows(
+  projectedEntries: readonly ListedEntry[],
   changes: readonly Change[],
   { lists }: Desired,
   mail: MailEvidence,
 ): Finding[] {
-  const isNew = new Set(changes.filter(beginsAllow).map(({ key }) => key));
-  return listed.flatMap((entry): Finding[] => {
+  const newKeys = new Set(changes.filter(beginsAllow).map(({ key }) => key));
+  return projectedEntries.flatMap((entry): Finding[] => {
     if (entry.list !== "allow") return [];
     const key = keyOfEntry(entry);
-    if (isNew.has(key)) return [];
+    if (newKeys.has(key)) return [];
     const evidence = mail.of({ ...subjectOf(entry, key) });
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];
-    const place = lists.map(({ about }) => about.get(key)?.place).find((one) => one !== undefined);
-    const last = evidence?.last === undefined ? "" : `, last ${printable(evidence.last.slice(0, 10))}`;
+    const location = lists.map(({ about }) => about.get(key)?.place).find((one) => one !== undefined);
+    const lastText = evidence?.last === undefined ? "" : `, last ${printable(evidence.last.slice(0, 10))}`;
     return [
       {
         code: "standing-allow",
         level: "warning",
-        message: `${quote(entry.value)} is allowed${place === undefined ? " at the tenant, and no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${last}. Is it still meant?`,
-        ...withoutUndefined({ place }),
+        message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, and no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${lastText}. Is it still meant?`,
+        ...withoutUndefined({ place: location }),
         subject: { kind: "entry", key },
       },
     ];
   });
 }
 
-const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
+const SEVERITY_ORDER: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 /** Sorts after every rank of a dangerous change. */
-const HARMLESS = Number.POSITIVE_INFINITY;
-const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
+const LOWEST_RANK = Number.POSITIVE_INFINITY;
+const ACTION_ORDER: readonly Change["sign"][] = ["remove", "change", "add"];
 
 /** Sorts by alarm, then amount of malicious mail, then danger; then removals, changes and additions. */
-function byImportance(one: Change, other: Change): number {
-  const weight = (change: Change): readonly number[] => [
-    ALARMS.indexOf(change.alarm),
+function compareByImportance(one: Change, other: Change): number {
+  const getRanks = (change: Change): readonly number[] => [
+    SEVERITY_ORDER.indexOf(change.alarm),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
     -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
-    isDangerous(changeTransition(change)) ? dangerRank(changeTransition(change)) : HARMLESS,
-    classOf(change),
-    SIGNS.indexOf(change.sign),
+    isDangerous(changeTransition(change)) ? dangerRank(changeTransition(change)) : LOWEST_RANK,
+    getChangeClass(change),
+    ACTION_ORDER.indexOf(change.sign),
     change.kind === "vip" ? 0 : 1,
   ];
-  const [a, b] = [weight(one), weight(other)];
-  const at = a.findIndex((number, index) => number !== b[index]);
-  return at < 0 ? (one.key < other.key ? -1 : 1) : (a[at] ?? 0) - (b[at] ?? 0);
+  const [a, b] = [getRanks(one), getRanks(other)];
+  const index = a.findIndex((number, index) => number !== b[index]);
+  return index < 0 ? (one.key < other.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-function classOf({ after, sign, kind }: Change): number {
+function getChangeClass({ after, sign, kind }: Change): number {
   if (after?.list === "allow") return 0;
   if (sign === "remove") return 1;
   return kind === "vip" ? 2 : 3;
 }
 
 /** Reports expired entries that no run removes. */
-function staying({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
+function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
   if (stays === undefined) return [];
-  const what = kind === "vip" ? "The VIP" : `The ${list} of`;
+  const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [
     {
       code: "expired-stays",
       level: "warning",
-      message: `${what} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
+      message: `${subjectText} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
       ...withoutUndefined({ place }),
       subject: { kind, key },
     },
   ];
 }
 
-function expiredOf({ expired, lists }: Desired, observed: Observed, changes: readonly Change[]): Expired[] {
+function buildExpiredItems(
+  { expired, lists }: Desired,
+  observed: Observed,
+  changes: readonly Change[],
+): Expired[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
-  const goes = new Set(
+  const removedIds = new Set(
     changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
   );
-  const staysWhere = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
+  const getRemains = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
     const isKnown = lists.some((list) => list.kind === kind && list.known !== undefined);
-    return isThere && isKnown && !goes.has(`${kind} ${key}`) ? { stays: true } : {};
+    return isThere && isKnown && !removedIds.has(`${kind} ${key}`) ? { stays: true } : {};
   };
   return expired
     .filter((one) => !isDeclared(one))
     .map((one): Expired => {
-      const rest = { expires: one.expires ?? "", place: one.place };
+      const expiryFields = { expires: one.expires ?? "", place: one.place };
       if (one.kind === "vip") {
         const row = observed.vips.get(one.key);
         // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
         const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
-        const stays = row !== undefined && isStored(row) && !isKept ? staysWhere(one, true) : {};
-        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: row !== undefined, ...stays };
+        const stays = row !== undefined && isStored(row) && !isKept ? getRemains(one, true) : {};
+        return {
+          kind: "vip",
+          key: one.key,
+          value: one.email,
+          ...expiryFields,
+          isThere: row !== undefined,
+          ...stays,
+        };
       }
-      const isThere = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
+      const exists = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
       const { key, value, entryType, verdictScope, list } = one;
       return {
         kind: "entry",
@@ -250,9 +264,9 @@ function expiredOf({ expired, lists }: Desired, observed: Observed, changes: rea
         entryType,
         verdictScope,
         list,
-        ...rest,
-        isThere,
-        ...staysWhere(one, isThere),
+        ...expiryFields,
+        isThere: exists,
+        ...getRemains(one, exists),
       };
     });
 }

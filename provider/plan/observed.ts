@@ -26,30 +26,30 @@ export interface Observed {
 /**
  * Reads both lists and the VIPs with ⌈N/200⌉ requests each (API reference, sections "Allow/deny list" and "VIP employees").
  *
- * @param answered called on the first answer, which may be long before the end of a long list.
+ * @param onAnswered called on the first answer, which may be long before the end of a long list.
  * @throws {ServiceError} if one of them can't be read.
  */
 export async function observe(
   client: SettingsClient,
   now: () => Date = () => new Date(),
-  answered: () => void = () => {},
+  onAnswered: () => void = () => {},
 ): Promise<Observed> {
   const at = now().toISOString();
-  const options = (): ReadAllOptions => {
+  const createOptions = (): ReadAllOptions => {
     let pages = 0;
     return {
       onPage: () => {
         pages += 1;
-        if (pages > 1) answered();
+        if (pages > 1) onAnswered();
       },
     };
   };
-  const readings = [
-    client.vipEmployees.readAll(options()),
-    ...LISTS.map((list) => client.allowDenyEntries.readAll(list, options())),
+  const reads = [
+    client.vipEmployees.readAll(createOptions()),
+    ...LISTS.map((list) => client.allowDenyEntries.readAll(list, createOptions())),
   ] as const;
-  const [vipRows, ...entryRows] = await Promise.all(readings).catch(async (error: unknown) => {
-    throw await causeAmong(readings, error);
+  const [vipRows, ...entryRows] = await Promise.all(reads).catch(async (error: unknown) => {
+    throw await findRootCause(reads, error);
   });
   return {
     ...observedFrom(at, entryRows.flat(), vipRows),
@@ -110,9 +110,9 @@ export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Obse
 const CHUNK = 16;
 
 /** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */
-async function causeAmong(readings: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
+async function findRootCause(reads: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
   if (!(error instanceof CircuitOpenError)) return error;
-  for (const reading of await Promise.allSettled(readings)) {
+  for (const reading of await Promise.allSettled(reads)) {
     if (reading.status === "rejected" && !(reading.reason instanceof CircuitOpenError)) return reading.reason;
   }
   return error;
@@ -125,9 +125,9 @@ export function observedFrom(
   vipRows: readonly VipEmployeeRow[],
 ): Observed {
   const vips = new Map<string, VipEmployeeRow>();
-  const named = vipRows.filter(({ email }) => email !== undefined);
+  const rowsWithMailbox = vipRows.filter(({ email }) => email !== undefined);
   // A mailbox may occur twice: detected and added.
-  for (const [mailbox, rows] of Map.groupBy(named, ({ email = "" }) => canonicalMailbox(email))) {
+  for (const [mailbox, rows] of Map.groupBy(rowsWithMailbox, ({ email = "" }) => canonicalMailbox(email))) {
     const row = rowThatCounts(rows, mailbox);
     if (row !== undefined) vips.set(keyOfVip(mailbox), row);
   }

@@ -8,7 +8,7 @@ import { count, text } from "../settings/json-fields";
 /** The version of the plan format. */
 export const PLAN_FORMAT = 1;
 
-const list = z.enum(LISTS);
+const listSchema = z.enum(LISTS);
 
 /** A {@link Place} as a zod schema. Programs see the type without zod. */
 export const place = z
@@ -25,7 +25,7 @@ export const place = z
 export const kind = z.enum(["entry", "vip"]);
 export const sign = z.enum(["add", "change", "remove"]);
 
-const finding = z
+const findingSchema = z
   .strictObject({
     code: text("A stable name of the kind of finding, such as allow-free-mail."),
     level: z.enum(["error", "warning", "note"]),
@@ -59,7 +59,7 @@ export const subject = {
   verdictScope: text("Only of entries.").exactOptional(),
 };
 
-const counts = z
+const countsSchema = z
   .array(
     z
       .strictObject({ name: z.string(), count: count("How often.") })
@@ -68,7 +68,7 @@ const counts = z
   )
   .readonly();
 
-const recipients = z
+const recipientsSchema = z
   .array(
     z
       .strictObject({ email: z.string(), isVip: z.boolean(), count: count("How many threats.") })
@@ -78,8 +78,8 @@ const recipients = z
   .readonly()
   .describe("VIPs first, then by count; at most 10.");
 
-const targets = {
-  recipients,
+const targetsShape = {
+  recipients: recipientsSchema,
   recipientCount: count("How many mailboxes in all."),
   vipCount: count("How many of them are VIPs'."),
 };
@@ -88,14 +88,14 @@ export const evidence = z
   .strictObject({
     applies: z.boolean().describe("Whether anything can be said of this kind of value."),
     threats: count("Threats in the window."),
-    verdicts: counts.describe("The most frequent first."),
-    actions: counts,
+    verdicts: countsSchema.describe("The most frequent first."),
+    actions: countsSchema,
     last: text("When the last one was detected.").exactOptional(),
-    ...targets,
+    ...targetsShape,
     reports: count("What users reported of it."),
-    reportVerdicts: counts,
+    reportVerdicts: countsSchema,
     lastReport: z.string().exactOptional(),
-    senders: counts.describe("The senders that a domain's threats came from; at most 5."),
+    senders: countsSchema.describe("The senders that a domain's threats came from; at most 5."),
     senderCount: count("How many senders in all."),
   })
   .readonly()
@@ -136,7 +136,7 @@ export const change = z
       .describe("What it takes the place of in included files.")
       .exactOptional(),
     resource: text("The resource that declares it, of a program.").exactOptional(),
-    findings: z.array(finding).readonly(),
+    findings: z.array(findingSchema).readonly(),
     evidence: evidence.exactOptional(),
     alarm: z
       .enum(["danger", "accepted", "warning", "none"])
@@ -151,7 +151,7 @@ export type Change = z.infer<typeof change>;
 export type Sign = Change["sign"];
 export type Alarm = Change["alarm"];
 
-const example = z
+const exampleSchema = z
   .strictObject({
     id: text("The threat's id."),
     time: z.string().exactOptional(),
@@ -163,7 +163,7 @@ const example = z
   .readonly()
   .meta({ id: "Example", description: "A threat that would have come through." });
 
-const backtest = z
+const backtestSchema = z
   .strictObject({
     threats: count("How many threats were replayed."),
     allows: z
@@ -172,10 +172,10 @@ const backtest = z
           .strictObject({
             key: z.string(),
             letThrough: count("Threats that were stopped and would have come through."),
-            verdicts: counts,
-            ...targets,
+            verdicts: countsSchema,
+            ...targetsShape,
             examples: z
-              .array(example)
+              .array(exampleSchema)
               .readonly()
               .describe("At most 3, malicious ones and those to VIPs first."),
           })
@@ -190,7 +190,7 @@ const backtest = z
             key: z.string(),
             matched: count("Threats that came under it."),
             stopped: count("Of these, those that had reached a mailbox and stayed."),
-            ...targets,
+            ...targetsShape,
           })
           .readonly(),
       )
@@ -208,7 +208,7 @@ const backtest = z
     description: "The window's threats against the lists as they would be. An estimate.",
   });
 
-export type Backtest = z.infer<typeof backtest>;
+export type Backtest = z.infer<typeof backtestSchema>;
 export type BacktestAllow = Backtest["allows"][number];
 export type BacktestExample = BacktestAllow["examples"][number];
 export type BacktestDeny = Backtest["denies"][number];
@@ -238,7 +238,7 @@ export const withoutEntry = z
     decided: count("Threats that the entry decides."),
     otherwise: count("Of a deny, what another entry would let through; of an allow, stop."),
     notKnown: count("What no other entry decides, so that only the service would judge it."),
-    ...targets,
+    ...targetsShape,
   })
   .readonly()
   .describe("What would have become of the threats without the entry, by estimate, as in a backtest.");
@@ -296,7 +296,7 @@ export const planSchema = z
         z
           .strictObject({
             ...subject,
-            list: list.exactOptional(),
+            list: listSchema.exactOptional(),
             expires: text("The last day (UTC)."),
             place: place.exactOptional(),
             isThere: z.boolean().describe("Whether the tenant still holds it."),
@@ -309,7 +309,10 @@ export const planSchema = z
       )
       .readonly()
       .describe("What the files declared until a day that is past."),
-    findings: z.array(finding).readonly().describe("Of all that is declared, those of changes among them."),
+    findings: z
+      .array(findingSchema)
+      .readonly()
+      .describe("Of all that is declared, those of changes among them."),
     counts: z
       .strictObject({
         added: count("Changes of sign add."),
@@ -320,7 +323,7 @@ export const planSchema = z
       })
       .readonly(),
     evidence: evidenceSummary.describe("What the evidence rests on."),
-    backtest: backtest.exactOptional(),
+    backtest: backtestSchema.exactOptional(),
   })
   .readonly()
   .meta({

@@ -11,9 +11,9 @@ export interface ChangedLists {
 }
 
 export function changeTransition({ kind, before, after }: ChangedLists): Transition {
-  const listOf = (one: ChangedLists["before"]): string | undefined =>
+  const getListName = (one: ChangedLists["before"]): string | undefined =>
     one && (kind === "vip" ? "vip" : one.list);
-  return { from: listOf(before), to: listOf(after) };
+  return { from: getListName(before), to: getListName(after) };
 }
 
 export function unmanagedTransition({ kind, before }: Unmanaged): Transition {

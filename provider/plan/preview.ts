@@ -13,26 +13,31 @@ import type { Guard } from "./plan";
 import { jsonOf, PulumiError, withoutColour } from "./pulumi";
 import { isKeyed } from "./stack-state";
 
-const properties = z.record(z.string(), z.unknown());
+const propertiesSchema = z.record(z.string(), z.unknown());
 
-const state = z.object({
+const resourceStateSchema = z.object({
   type: z.string(),
-  inputs: properties.optional(),
-  outputs: properties.optional(),
+  inputs: propertiesSchema.optional(),
+  outputs: propertiesSchema.optional(),
   provider: z.string().optional(),
   sourcePosition: z.string().optional(),
 });
 
-const preview = z.object({
+const previewSchema = z.object({
   steps: z.array(
-    z.object({ op: z.string(), urn: z.string(), oldState: state.optional(), newState: state.optional() }),
+    z.object({
+      op: z.string(),
+      urn: z.string(),
+      oldState: resourceStateSchema.optional(),
+      newState: resourceStateSchema.optional(),
+    }),
   ),
   diagnostics: z
     .array(z.object({ urn: z.string().optional(), severity: z.string(), message: z.string() }))
     .nullish(),
 });
 
-type State = z.infer<typeof state>;
+type ResourceState = z.infer<typeof resourceStateSchema>;
 
 /** The desired state of a previewed program, and the engine's reasons to refuse it. */
 export interface PreviewedProgram {
@@ -56,36 +61,38 @@ export function readPreview(
       "The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.",
     );
   }
-  const parsed = preview.safeParse(jsonOf(text, "The preview"));
+  const parsed = previewSchema.safeParse(jsonOf(text, "The preview"));
   if (!parsed.success) {
     throw new PulumiError(
       "The preview has another form than is known; make it with `pulumi preview --json --show-sames`.",
     );
   }
   const { steps, diagnostics } = parsed.data;
-  const guards: Guard[] = [];
+  const blockers: Guard[] = [];
   for (const { severity, urn, message } of diagnostics ?? []) {
     if (severity !== "error") continue;
-    const told = harmless(withoutColour(message))
+    const errorText = harmless(withoutColour(message))
       .replace(/^error: /, "")
       .trim();
     if (urn === undefined || resourceKind(typeInUrn(urn)) === undefined)
-      throw new PulumiError(`The preview failed: ${told}`);
-    guards.push({ code: "preview", message: told });
+      throw new PulumiError(`The preview failed: ${errorText}`);
+    blockers.push({ code: "preview", message: errorText });
   }
   // A refresh precedes the actual step, so the last step of a resource counts.
-  const last = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
-  const lists = [...last.values()].flatMap(({ urn, oldState, newState }) => {
+  const lastSteps = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
+  const lists = [...lastSteps.values()].flatMap(({ urn, oldState, newState }) => {
     const kind = resourceKind((newState ?? oldState)?.type ?? "");
-    const isMeant = providerOf(newState ?? oldState) === (provider ?? "default");
-    return kind === undefined || !isMeant ? [] : [desiredList(kind, nameInUrn(urn), newState, oldState)];
+    const belongsToProvider = getProviderName(newState ?? oldState) === (provider ?? "default");
+    return kind === undefined || !belongsToProvider
+      ? []
+      : [buildDesiredList(kind, nameInUrn(urn), newState, oldState)];
   });
-  const withDeclared = lists.filter(({ declared }) => Object.keys(declared).length > 0);
-  if (guards.length === 0 && withDeclared.length === 0 && lists.length === 0 && steps.length > 0) {
-    const other = [...last.values()].some(
+  const nonEmptyLists = lists.filter(({ declared }) => Object.keys(declared).length > 0);
+  if (blockers.length === 0 && nonEmptyLists.length === 0 && lists.length === 0 && steps.length > 0) {
+    const hasOtherResource = [...lastSteps.values()].some(
       ({ newState, oldState }) => resourceKind((newState ?? oldState)?.type ?? "") !== undefined,
     );
-    if (other)
+    if (hasOtherResource)
       throw new PulumiError(
         `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; say which Provider is meant with --provider" : `the Provider ${quote(provider)}`}.`,
       );
@@ -97,13 +104,13 @@ export function readPreview(
       findings: [],
       ownDomains,
       tenantDomains: ownDomains,
-      rules: optionsOf(lists),
+      rules: collectOptions(lists),
     },
-    guards,
+    guards: blockers,
   };
 }
 
-function optionsOf(lists: readonly DesiredList[]): Record<string, unknown> {
+function collectOptions(lists: readonly DesiredList[]): Record<string, unknown> {
   return Object.fromEntries(
     lists.flatMap(({ kind, resource, options }) =>
       Object.entries(options).map(([name, value]) => [`${kind} ${resource}.${name}`, value]),
@@ -111,77 +118,77 @@ function optionsOf(lists: readonly DesiredList[]): Record<string, unknown> {
   );
 }
 
-function desiredList(
+function buildDesiredList(
   kind: ResourceKind,
   resource: string,
-  after: State | undefined,
-  before: State | undefined,
+  after: ResourceState | undefined,
+  before: ResourceState | undefined,
 ): DesiredList {
   const isEntry = kind === "AllowDenyList" || kind === "AllowDenyEntry";
-  const isWhole = kind === "AllowDenyList" || kind === "VipList";
+  const isList = kind === "AllowDenyList" || kind === "VipList";
   const property = isEntry ? "entries" : "members";
-  const content = (one: Record<string, unknown> | undefined): KeyedList => {
+  const readContent = (one: Record<string, unknown> | undefined): KeyedList => {
     if (one === undefined) return {};
-    if (!isWhole) return isEntry ? entryContent(one, resource) : vipContent(one, resource);
+    if (!isList) return isEntry ? buildEntryContent(one, resource) : buildVipContent(one, resource);
     const keyed = one[property] ?? {};
-    if (isKeyed(keyed) && Object.values(keyed).every(isTold)) return keyed;
-    throw notTold(`${property} of ${quote(resource)}`);
+    if (isKeyed(keyed) && Object.values(keyed).every(isKnownText)) return keyed;
+    throw createUnknownValueError(`${property} of ${quote(resource)}`);
   };
   const { entries: _entries, members: _members, __provider, ...options } = after?.inputs ?? {};
-  const confirmed = before?.inputs?.["confirmRemovals"];
+  const confirmedRemovals = before?.inputs?.["confirmRemovals"];
   const { people: fingerprint, ...optionsBefore } = before?.outputs ?? {};
-  const place = placeOf(after?.sourcePosition ?? before?.sourcePosition);
+  const location = parseSourcePosition(after?.sourcePosition ?? before?.sourcePosition);
   return {
     kind: isEntry ? "entry" : "vip",
     resource,
-    isWhole: isWhole && after !== undefined,
-    declared: content(after?.inputs),
-    known: content(before?.outputs ?? before?.inputs),
+    isWhole: isList && after !== undefined,
+    declared: readContent(after?.inputs),
+    known: readContent(before?.outputs ?? before?.inputs),
     isNew: before === undefined,
     ...(before?.outputs === undefined ? {} : { optionsBefore }),
-    ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
+    ...(typeof confirmedRemovals === "number" ? { confirmedBefore: confirmedRemovals } : {}),
     ...(typeof fingerprint === "string" ? { fingerprint } : {}),
     // For a deleted resource, its last arguments determine what the deletion does.
-    options: isWhole
+    options: isList
       ? after === undefined
         ? withoutUndefined({ onDelete: before?.inputs?.["onDelete"] })
         : options
       : withoutUndefined({ adopt: options["adopt"], onDelete: (after ?? before)?.inputs?.["onDelete"] }),
     about: new Map(),
-    ...withoutUndefined({ place }),
+    ...withoutUndefined({ place: location }),
   };
 }
 
-function entryContent(one: Record<string, unknown>, resource: string): KeyedList {
+function buildEntryContent(one: Record<string, unknown>, resource: string): KeyedList {
   const entry = completeAllowDenyEntry(one);
   const { list, value, entryType, verdictScope } = entry;
-  if (![list, value, entryType, verdictScope, ...detailsOf(entry).map(([, text]) => text)].every(isTold))
-    throw notTold(quote(resource));
+  if (![list, value, entryType, verdictScope, ...detailsOf(entry).map(([, text]) => text)].every(isKnownText))
+    throw createUnknownValueError(quote(resource));
   const key = keyOfEntry({ value: canonicalValue(value), entryType, verdictScope });
   return { [key]: textOfEntry(entry) };
 }
 
-function vipContent({ email, comment }: Record<string, unknown>, resource: string): KeyedList {
-  if (!isTold(email) || !isTold(comment ?? "")) throw notTold(quote(resource));
+function buildVipContent({ email, comment }: Record<string, unknown>, resource: string): KeyedList {
+  if (!isKnownText(email) || !isKnownText(comment ?? "")) throw createUnknownValueError(quote(resource));
   const text = textOfVip({ comment: (comment ?? "") as string });
   return { [keyOfVip(canonicalMailbox(email as string))]: text };
 }
 
 /** Returns whether a value is known: the engine replaces secret and unknown values by these placeholders. */
-function isTold(value: unknown): boolean {
+function isKnownText(value: unknown): boolean {
   return (
     typeof value === "string" && value !== "[secret]" && value !== "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
   );
 }
 
-function notTold(what: string): PulumiError {
+function createUnknownValueError(label: string): PulumiError {
   return new PulumiError(
-    `${what}: the preview does not tell it, since it is secret or comes from something that does not exist yet; so it can't be reviewed.`,
+    `${label}: the preview does not tell it, since it is secret or comes from something that does not exist yet; so it can't be reviewed.`,
   );
 }
 
 /** Parses `project:///index.ts#3,1`. */
-function placeOf(position: string | undefined): Place | undefined {
+function parseSourcePosition(position: string | undefined): Place | undefined {
   const [, file, line, column] = /^project:\/\/\/([^#]+)#(\d+),(\d+)$/.exec(position ?? "") ?? [];
   return file === undefined
     ? undefined
@@ -189,7 +196,7 @@ function placeOf(position: string | undefined): Place | undefined {
 }
 
 /** Returns the name of the provider instance of a resource. */
-function providerOf(one: State | undefined): string {
+function getProviderName(one: ResourceState | undefined): string {
   // A provider reference consists of URN and id.
   const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
   const name = reference === undefined ? "default" : nameInUrn(reference);

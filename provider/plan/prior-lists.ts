@@ -15,20 +15,20 @@ export interface PriorList<Row> {
 
 /** Returns the content of the list's state after a refresh, which a run is based on, with its rows. */
 export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
-  const known = list.known ?? {};
-  const match = new EntryMatch(known, keyed);
+  const lastKnown = list.known ?? {};
+  const match = new EntryMatch(lastKnown, keyed);
   const rows = new Map<string, AllowDenyEntryRow>();
   const content: Record<string, string> = {};
   const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
   for (const [key, row] of match.found) {
     const text = textOfEntry(row);
-    const isOther = isUnmanaged(known[key] ?? "");
+    const isUnmanagedRow = isUnmanaged(lastKnown[key] ?? "");
     // The entry moved to a list that isn't pruned.
-    if (isOther && !isPruned(key, text)) continue;
-    content[key] = isOther ? asUnmanaged(text) : text;
+    if (isUnmanagedRow && !isPruned(key, text)) continue;
+    content[key] = isUnmanagedRow ? asUnmanaged(text) : text;
     rows.set(key, row);
   }
-  const { shown, later } = unmanagedOf(list, () => match.others(), textOfEntry);
+  const { shown, later } = splitUnmanaged(list, () => match.others(), textOfEntry);
   for (const [key, row] of shown) {
     content[key] = asUnmanaged(textOfEntry(row));
     rows.set(key, row);
@@ -40,19 +40,19 @@ export function priorVips(
   list: DesiredList,
   observed: ReadonlyMap<string, VipEmployeeRow>,
 ): PriorList<VipEmployeeRow> {
-  const known = list.known ?? {};
+  const lastKnown = list.known ?? {};
   const rows = new Map<string, VipEmployeeRow>();
   const content: Record<string, string> = {};
   const others = new Map<string, VipEmployeeRow>();
   for (const [key, row] of observed) {
-    if (!Object.hasOwn(known, key)) {
+    if (!Object.hasOwn(lastKnown, key)) {
       others.set(key, row);
       continue;
     }
-    content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
+    content[key] = isUnmanaged(lastKnown[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
     rows.set(key, row);
   }
-  const { shown, later } = unmanagedOf(list, () => others, textOfVip);
+  const { shown, later } = splitUnmanaged(list, () => others, textOfVip);
   for (const [key, row] of shown) {
     content[key] = asUnmanaged(textOfVip(row));
     rows.set(key, row);
@@ -61,19 +61,19 @@ export function priorVips(
 }
 
 /** Returns the undeclared rows that a list prunes, and therefore manages, from its second run on. */
-function unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
+function splitUnmanaged<Row extends AllowDenyEntryRow | VipEmployeeRow>(
   list: DesiredList,
-  othersOf: () => ReadonlyMap<string, Row>,
-  textOf: (row: Row) => string,
+  getOthers: () => ReadonlyMap<string, Row>,
+  getText: (row: Row) => string,
 ): { readonly shown: readonly (readonly [key: string, row: Row])[]; readonly later: readonly Row[] } {
-  const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
+  const getPruned = (options: DesiredList["options"]): [key: string, row: Row][] => {
     if (!prunesAny(options["mode"])) return [];
     const isPruned = pruning(kindOf(list), options);
-    return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
+    return [...getOthers()].filter(([key, row]) => isPruned(key, getText(row)));
   };
   // A run removes only what a refresh has shown, and a refresh uses the options in the state.
-  const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
-  const isShown = new Set(shown.map(([key]) => key));
-  const later = own(list.options).flatMap(([key, row]) => (isShown.has(key) ? [] : [row]));
-  return { shown, later };
+  const visibleRows = list.isNew ? [] : getPruned(list.optionsBefore ?? list.options);
+  const visibleKeys = new Set(visibleRows.map(([key]) => key));
+  const laterRemovals = getPruned(list.options).flatMap(([key, row]) => (visibleKeys.has(key) ? [] : [row]));
+  return { shown: visibleRows, later: laterRemovals };
 }

@@ -33,7 +33,7 @@ export interface PulumiRun {
 }
 
 /** Prevents infinite recursion: a program that runs `email-security`, which runs the program. */
-const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
+const NESTED_VARIABLE = "EMAIL_SECURITY_NESTED_PREVIEW";
 
 /**
  * Returns the engine whose CLI can run here.
@@ -42,7 +42,7 @@ const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
  * @throws the errors of {@link runPulumi} before it starts anything.
  */
 export async function readyPulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
-  if (process.env[NESTED] !== undefined) {
+  if (process.env[NESTED_VARIABLE] !== undefined) {
     throw new PulumiError(
       "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
     );
@@ -66,20 +66,20 @@ export async function runPulumi(
 ): Promise<PulumiRun> {
   const engine = await readyPulumi(log);
   const child = spawn(engine.command, ["--non-interactive", ...args], {
-    env: { ...engine.environment(base), [NESTED]: "1", ...environment },
+    env: { ...engine.environment(base), [NESTED_VARIABLE]: "1", ...environment },
     ...(folder === undefined ? {} : { cwd: folder }),
     stdio: ["ignore", inherit ? "inherit" : "pipe", inherit ? "inherit" : "pipe"],
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
   });
-  const collected = { stdout: "", stderr: "" };
+  const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.setEncoding("utf8").on("data", (text: string) => {
-      collected[name] += text;
+      output[name] += text;
     });
   }
   // Ctrl-C also reaches the engine, which then finishes its current operation; this process waits for it.
-  const wait = (): void => {};
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
+  const ignoreSignal = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignoreSignal);
   try {
     const code = await new Promise<number>((resolve, reject) => {
       child.once("error", (cause) =>
@@ -95,9 +95,9 @@ export async function runPulumi(
           );
       });
     });
-    return { code, ...collected };
+    return { code, ...output };
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, ignoreSignal);
   }
 }
 
@@ -109,20 +109,22 @@ export function toldBy({ stdout, stderr }: PulumiRun): string {
   const text = without(secretsIn(process.env), stderr.trim() || stdout.trim());
   const lines = harmless(withoutColour(text)).split("\n");
   return lines
-    .filter((line) => !OF_A_LIBRARY.test(line))
+    .filter((line) => !LIBRARY_LOG_LINE.test(line))
     .slice(-20)
     .join("\n");
 }
 
 /** Log lines that a storage client prints before the actual error. */
-const OF_A_LIBRARY = /^SDK \d{4}\/\d\d\/\d\d [\d:]+ (?:WARN|DEBUG) /;
+const LIBRARY_LOG_LINE = /^SDK \d{4}\/\d\d\/\d\d [\d:]+ (?:WARN|DEBUG) /;
 
 /** Parses JSON printed by the CLI. */
-export function jsonOf(text: string, what: string): unknown {
+export function jsonOf(text: string, label: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new PulumiError(`${what} is no JSON; it begins with "${printable(text.slice(0, 80))}".`, { cause });
+    throw new PulumiError(`${label} is no JSON; it begins with "${printable(text.slice(0, 80))}".`, {
+      cause,
+    });
   }
 }
 

@@ -34,69 +34,69 @@ export async function readNewest<Item, Kept extends { readonly time?: string }>(
   list: NewestFirst<Item, Kept>,
 ): Promise<NewestRead<Kept>> {
   const items: Kept[] = [];
-  const seen = new Set<string>();
-  const order = new Order();
+  const seenIds = new Set<string>();
+  const pageOrder = new PageOrder();
   let count = 0;
   let totals: { first: number | undefined; last: number | undefined } | undefined;
-  let why: string | undefined;
+  let stopReason: string | undefined;
   for (let page = 1; ; page += 1) {
     if (page > list.maxPages) {
-      why = `No more than ${list.maxPages} ${list.maxPages === 1 ? "page is" : "pages are"} read.`;
+      stopReason = `No more than ${list.maxPages} ${list.maxPages === 1 ? "page is" : "pages are"} read.`;
       break;
     }
-    let answer: Page<Item>;
+    let pageResult: Page<Item>;
     try {
-      answer = await before(list.timeIsUp, () => list.fetchPage(page));
+      pageResult = await runBeforeDeadline(list.timeIsUp, () => list.fetchPage(page));
     } catch (error) {
-      why = reasonOf(error);
+      stopReason = formatFailureReason(error);
       break;
     }
-    totals = { first: totals === undefined ? answer.total : totals.first, last: answer.total };
-    count += answer.items.length;
-    const fresh: Kept[] = [];
-    for (const item of answer.items) {
-      const identity = list.identity(item);
-      if (seen.has(identity)) continue;
-      seen.add(identity);
-      fresh.push(list.keep(item));
+    totals = { first: totals === undefined ? pageResult.total : totals.first, last: pageResult.total };
+    count += pageResult.items.length;
+    const newItems: Kept[] = [];
+    for (const item of pageResult.items) {
+      const id = list.identity(item);
+      if (seenIds.has(id)) continue;
+      seenIds.add(id);
+      newItems.push(list.keep(item));
     }
-    for (const one of fresh) items.push(one);
-    order.take(fresh);
-    if (answer.items.length === 0 || (answer.total !== undefined && count >= answer.total)) break;
-    if (fresh.length === 0) {
-      why = `Page ${page} brought nothing that the pages before had not.`;
+    for (const newItem of newItems) items.push(newItem);
+    pageOrder.take(newItems);
+    if (pageResult.items.length === 0 || (pageResult.total !== undefined && count >= pageResult.total)) break;
+    if (newItems.length === 0) {
+      stopReason = `Page ${page} brought nothing that the pages before had not.`;
       break;
     }
   }
-  return whatIsMissing(list.name, items, order, totals, why);
+  return buildReadResult(list.name, items, pageOrder, totals, stopReason);
 }
 
-function whatIsMissing<Kept>(
+function buildReadResult<Kept>(
   name: string,
   items: readonly Kept[],
-  order: Order,
+  pageOrder: PageOrder,
   totals: { first: number | undefined; last: number | undefined } | undefined,
-  why: string | undefined,
+  stopReason: string | undefined,
 ): NewestRead<Kept> {
-  if (totals === undefined) return { items, missing: `The ${name} could not be read. ${why}` };
+  if (totals === undefined) return { items, missing: `The ${name} could not be read. ${stopReason}` };
   // New items are only in the last total; items that left the window only in the first.
   const total = Math.min(totals.first ?? items.length, totals.last ?? items.length);
-  if (why === undefined && items.length >= total) return { items };
-  const of = totals.last === undefined ? "" : ` of ${Math.max(totals.last, items.length)}`;
-  const which = order.oldest === undefined ? "" : "the newest ";
-  const reason = why ?? "The list moved while it was read.";
+  if (stopReason === undefined && items.length >= total) return { items };
+  const totalText = totals.last === undefined ? "" : ` of ${Math.max(totals.last, items.length)}`;
+  const newestText = pageOrder.oldest === undefined ? "" : "the newest ";
+  const reason = stopReason ?? "The list moved while it was read.";
   return {
     items,
-    ...(order.oldest === undefined ? {} : { from: order.oldest }),
-    missing: `Of the ${name}, only ${which}${items.length}${of} were read. ${reason}`,
+    ...(pageOrder.oldest === undefined ? {} : { from: pageOrder.oldest }),
+    missing: `Of the ${name}, only ${newestText}${items.length}${totalText} were read. ${reason}`,
   };
 }
 
 /** Tracks whether each page is older than the previous one. Only then are all items later than the oldest one known. */
-class Order {
+class PageOrder {
   #oldest: { time: string; instant: number } | undefined;
-  #newestOfLast = Number.POSITIVE_INFINITY;
-  #isKept = true;
+  #newestOfPreviousPage = Number.POSITIVE_INFINITY;
+  #isOrdered = true;
 
   take(page: readonly { readonly time?: string }[]): void {
     let newest = Number.NEGATIVE_INFINITY;
@@ -106,34 +106,34 @@ class Order {
       newest = Math.max(newest, instant);
       if (this.#oldest === undefined || instant < this.#oldest.instant) this.#oldest = { time, instant };
     }
-    if (newest > this.#newestOfLast) this.#isKept = false;
-    if (newest !== Number.NEGATIVE_INFINITY) this.#newestOfLast = newest;
+    if (newest > this.#newestOfPreviousPage) this.#isOrdered = false;
+    if (newest !== Number.NEGATIVE_INFINITY) this.#newestOfPreviousPage = newest;
   }
 
   get oldest(): string | undefined {
-    return this.#isKept ? this.#oldest?.time : undefined;
+    return this.#isOrdered ? this.#oldest?.time : undefined;
   }
 }
 
 /** Returns the answer, or rejects when the time is up; a late answer is ignored. */
-async function before<T>(timeIsUp: AbortSignal, ask: () => Promise<T>): Promise<T> {
-  if (timeIsUp.aborted) throw new TimeIsUp();
+async function runBeforeDeadline<T>(deadline: AbortSignal, request: () => Promise<T>): Promise<T> {
+  if (deadline.aborted) throw new TimeUpError();
   return await new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new TimeIsUp());
-    timeIsUp.addEventListener("abort", giveUp, { once: true });
-    void ask()
+    const rejectLate = (): void => reject(new TimeUpError());
+    deadline.addEventListener("abort", rejectLate, { once: true });
+    void request()
       .then(resolve, reject)
-      .finally(() => timeIsUp.removeEventListener("abort", giveUp));
+      .finally(() => deadline.removeEventListener("abort", rejectLate));
   });
 }
 
-class TimeIsUp extends Error {
+class TimeUpError extends Error {
   override readonly message = "The time for it was up.";
 }
 
-function reasonOf(error: unknown): string {
-  const message = excerpt(error instanceof Error ? error.message : String(error), LONGEST_REASON).trim();
+function formatFailureReason(error: unknown): string {
+  const message = excerpt(error instanceof Error ? error.message : String(error), MAX_REASON_LENGTH).trim();
   return /[.!?…]$/.test(message) ? message : `${message}.`;
 }
 
-const LONGEST_REASON = 400;
+const MAX_REASON_LENGTH = 400;

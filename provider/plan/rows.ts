@@ -17,17 +17,20 @@ export function subjectOf(
 export function standingOfEntry(row: AllowDenyEntryRow): Standing {
   return {
     ...standingOf(row),
-    ...withoutUndefined({ by: told(row.created_by), at: told(row.created_at) }),
+    ...withoutUndefined({ by: getReadableText(row.created_by), at: getReadableText(row.created_at) }),
   };
 }
 
 /** Returns the state of an existing VIP for plans. */
 export function standingOfVip(row: VipEmployeeRow): Standing {
-  return { ...standingOf(row), ...withoutUndefined({ by: told(row.added_by), at: told(row.date_added) }) };
+  return {
+    ...standingOf(row),
+    ...withoutUndefined({ by: getReadableText(row.added_by), at: getReadableText(row.date_added) }),
+  };
 }
 
 /** Returns the text if it contains a visible character. */
-function told(text: string | undefined): string | undefined {
+function getReadableText(text: string | undefined): string | undefined {
   return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
 }
 

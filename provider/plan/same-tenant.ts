@@ -46,30 +46,30 @@ export function otherTenantGuards(
   observed: Observed,
   { mailboxes, ownDomains, fingerprints = [], accepting = { environment: {} } }: TenantEvidence,
 ): Guard[] {
-  const people = peopleSeen(observed, mailboxes);
+  const people = getObservedPeople(observed, mailboxes);
   const known = [...fingerprints, ...desired.lists.flatMap(({ fingerprint = [] }) => fingerprint)];
   if (areStrangers(people, new OwnDomains(ownDomains))) {
-    return [guard(strangersSign(people), ADD_OWN_DOMAIN)];
+    return [buildTenantBlocker(strangersSign(people), ADD_OWN_DOMAIN)];
   }
   const { environment, name } = accepting;
   if (acceptsEmptyTenant(environment, name)) return [];
-  const way = (when: string): string => acceptingIt(when, environment, name);
-  if (strangersAmong(known, people).length > 0 && !isAnyVipThere(desired, observed)) {
-    return [guard(otherPeopleSign(people), way("where its people have other domains now"))];
+  const advice = (when: string): string => acceptingIt(when, environment, name);
+  if (strangersAmong(known, people).length > 0 && !hasAnyKnownVip(desired, observed)) {
+    return [buildTenantBlocker(otherPeopleSign(people), advice("where its people have other domains now"))];
   }
   let declared = 0;
   for (const { kind, known = {} } of desired.lists) {
-    const there: ReadonlyMap<string, unknown> = kind === "entry" ? observed.entries : observed.vips;
+    const observedKeys: ReadonlyMap<string, unknown> = kind === "entry" ? observed.entries : observed.vips;
     // Usually the first one is found.
     for (const key in known) {
       if (isUnmanaged(known[key] ?? "")) continue;
-      if (there.has(key)) return [];
+      if (observedKeys.has(key)) return [];
       declared += 1;
     }
   }
   if (declared < ENOUGH) return [];
-  const sign = `of the ${declared} that this stack has declared before, it holds none`;
-  return [guard(sign, way("where all of them were removed on purpose"))];
+  const signText = `of the ${declared} that this stack has declared before, it holds none`;
+  return [buildTenantBlocker(signText, advice("where all of them were removed on purpose"))];
 }
 
 /**
@@ -82,7 +82,7 @@ export function refuseStrangers(
   ownDomains: readonly string[],
   mailboxes: Iterable<string> = [],
 ): void {
-  const people = peopleSeen(observed, mailboxes);
+  const people = getObservedPeople(observed, mailboxes);
   if (!areStrangers(people, new OwnDomains(ownDomains))) return;
   throw new OtherTenantError(
     `${OTHER_TENANT_LEAD}: ${strangersSign(people)}. No file was written. Check whose key it is. ${ADD_OWN_DOMAIN}`,
@@ -109,12 +109,12 @@ export function otherTenantTold(
 ): string | undefined {
   const people = peopleOf(mailboxes, true);
   if (areStrangers(people, new OwnDomains(ownDomains))) {
-    return guard(strangersSign(people), ADD_OWN_DOMAIN).message;
+    return buildTenantBlocker(strangersSign(people), ADD_OWN_DOMAIN).message;
   }
   if (fingerprint === undefined || acceptsEmptyTenant(environment, name)) return undefined;
   if (strangersAmong([fingerprint], people).length === 0) return undefined;
-  const way = acceptingIt("where its people have other domains now", environment, name);
-  return guard(otherPeopleSign(people), way).message;
+  const advice = acceptingIt("where its people have other domains now", environment, name);
+  return buildTenantBlocker(otherPeopleSign(people), advice).message;
 }
 
 /**
@@ -127,17 +127,21 @@ export function assertOwnPeople(
   observed: Observed,
   { ownDomains, hasVips }: { readonly ownDomains: readonly string[]; readonly hasVips: boolean },
   fingerprint: string | undefined,
-  accepting: Accepting,
+  acceptance: Accepting,
 ): void {
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   // Declared VIPs that exist belong to no other tenant.
-  const known = hasVips ? undefined : fingerprint;
-  const other = otherTenantTold(mailboxes, { ownDomains, fingerprint: known, accepting });
-  if (other !== undefined) throw new OtherTenantError(other);
+  const expectedFingerprint = hasVips ? undefined : fingerprint;
+  const mismatch = otherTenantTold(mailboxes, {
+    ownDomains,
+    fingerprint: expectedFingerprint,
+    accepting: acceptance,
+  });
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch);
 }
 
 /** A mailbox belongs to one tenant. If VIPs of the state exist, the tenant is the right one, even if all other mailboxes changed. */
-function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
+function hasAnyKnownVip({ lists }: Desired, { vips }: Observed): boolean {
   return lists.some(
     ({ kind, known = {} }) => kind === "vip" && Object.keys(known).some((key) => vips.has(key)),
   );
@@ -145,8 +149,8 @@ function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
 
 /** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
 export function seenFingerprint(desired: Desired, observed: Observed): string | undefined {
-  const [before] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
-  return renewed(before, peopleSeen(observed, []));
+  const [previous] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
+  return renewed(previous, getObservedPeople(observed, []));
 }
 
 /** Returns the most likely own domains of the tenant, based on its VIPs. */
@@ -161,24 +165,26 @@ export function ownDomainsSeen({ vips }: Observed): readonly string[] {
 export function untoldTenant(
   { lists, ownDomains }: Desired,
   observed: Observed,
-  { ownDomains: named, fingerprints = [] }: Pick<TenantEvidence, "ownDomains" | "fingerprints">,
+  { ownDomains: namedDomains, fingerprints = [] }: Pick<TenantEvidence, "ownDomains" | "fingerprints">,
 ): Finding[] {
-  if (ownDomains.length + named.length + fingerprints.length > 0) return [];
+  if (ownDomains.length + namedDomains.length + fingerprints.length > 0) return [];
   if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined))
     return [];
-  const seen = ownDomainsSeen(observed);
-  const who =
-    seen.length === 0 ? "" : ` Its VIPs have mailboxes of ${fewOf(seen)}; are these your own people?`;
+  const likelyDomains = ownDomainsSeen(observed);
+  const question =
+    likelyDomains.length === 0
+      ? ""
+      : ` Its VIPs have mailboxes of ${fewOf(likelyDomains)}; are these your own people?`;
   return [
     {
       code: "own-domains-missing",
       level: "warning",
-      message: `ownDomains is said nowhere, so on this first run nothing tells whether the key is of the tenant that is meant.${who} Name the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
+      message: `ownDomains is said nowhere, so on this first run nothing tells whether the key is of the tenant that is meant.${question} Name the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
     },
   ];
 }
 
-function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {
+function getObservedPeople(observed: Observed, mailboxes: Iterable<string>): People {
   const vips = [...observed.vips.values()].map(({ email }) => email);
   return peopleOf([...vips, ...mailboxes], true);
 }
@@ -186,9 +192,9 @@ function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {
 /** The code of the blocker. */
 export const OTHER_TENANT = "other-tenant";
 
-function guard(sign: string, way: string): Guard {
+function buildTenantBlocker(signText: string, advice: string): Guard {
   return {
     code: OTHER_TENANT,
-    message: `${OTHER_TENANT_LEAD}: ${sign}. Check whose key it is. ${way}`,
+    message: `${OTHER_TENANT_LEAD}: ${signText}. Check whose key it is. ${advice}`,
   };
 }

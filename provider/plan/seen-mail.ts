@@ -39,38 +39,38 @@ export interface Sender {
 }
 
 const UNKNOWN = "unknown";
-const LONGEST_NAME = 100;
-const LONGEST_SUBJECT = 200;
+const MAX_NAME_LENGTH = 100;
+const MAX_SUBJECT_LENGTH = 200;
 /** The maximum length of a mailbox: 64 bytes before the @ and 253 characters after it. */
-const LONGEST_ADDRESS = 318;
+const MAX_ADDRESS_LENGTH = 318;
 
 export function seenThreat(threat: Threat): SeenThreat {
   const time = threat.time ?? threat.detection_time;
-  const detected = threat.detection_time ?? threat.time;
-  const recipient = address(threat.recipient_email);
+  const detectedAt = threat.detection_time ?? threat.time;
+  const recipient = canonicalizeSender(threat.recipient_email);
   return {
-    id: short(threat.id, LONGEST_NAME),
-    ...(time === undefined ? {} : { time: short(time, LONGEST_NAME) }),
-    ...(detected === undefined ? {} : { detected: short(detected, LONGEST_NAME) }),
-    sender: senderOf(threat.sender_email, threat.sender_domain),
+    id: copyShortened(threat.id, MAX_NAME_LENGTH),
+    ...(time === undefined ? {} : { time: copyShortened(time, MAX_NAME_LENGTH) }),
+    ...(detectedAt === undefined ? {} : { detected: copyShortened(detectedAt, MAX_NAME_LENGTH) }),
+    sender: buildMessageSender(threat.sender_email, threat.sender_domain),
     ...(recipient === undefined ? {} : { recipient }),
-    verdict: named(threat.verdict),
-    action: named(threat.action_taken),
-    ...(threat.subject === undefined ? {} : { subject: short(threat.subject, LONGEST_SUBJECT) }),
+    verdict: getShortName(threat.verdict),
+    action: getShortName(threat.action_taken),
+    ...(threat.subject === undefined ? {} : { subject: copyShortened(threat.subject, MAX_SUBJECT_LENGTH) }),
     ...(threat.sender_registry_date === undefined
       ? {}
-      : { registered: short(threat.sender_registry_date, LONGEST_NAME) }),
+      : { registered: copyShortened(threat.sender_registry_date, MAX_NAME_LENGTH) }),
   };
 }
 
 export function seenReport(report: PhishingReport): SeenReport {
-  const reporter = address(report.reporter);
+  const reporter = canonicalizeSender(report.reporter);
   return {
-    id: short(report.id, LONGEST_NAME),
-    ...(report.report_date === undefined ? {} : { time: short(report.report_date, LONGEST_NAME) }),
-    sender: senderOf(report.sender, undefined),
+    id: copyShortened(report.id, MAX_NAME_LENGTH),
+    ...(report.report_date === undefined ? {} : { time: copyShortened(report.report_date, MAX_NAME_LENGTH) }),
+    sender: buildMessageSender(report.sender, undefined),
     ...(reporter === undefined ? {} : { reporter }),
-    verdict: named(report.verdict),
+    verdict: getShortName(report.verdict),
   };
 }
 
@@ -89,17 +89,17 @@ export function domainsUp(domain: string): string[] {
  */
 export function fateOf({ action }: Pick<SeenThreat, "action">): "stopped" | "delivered" | "unknown" {
   if (action.startsWith("moved_to_") || action === "quarantined") return "stopped";
-  return DELIVERED.has(action) ? "delivered" : "unknown";
+  return DELIVERED_ACTIONS.has(action) ? "delivered" : "unknown";
 }
 
-const DELIVERED: ReadonlySet<string> = new Set(["none", "restored", "released_from_quarantine"]);
+const DELIVERED_ACTIONS: ReadonlySet<string> = new Set(["none", "restored", "released_from_quarantine"]);
 
 /** Returns whether the threat would do harm in a mailbox. Safe, allowed and simulated mail does not. */
 export function isHarmful({ verdict }: SeenThreat): boolean {
-  return !HARMLESS.has(verdict);
+  return !HARMLESS_VERDICTS.has(verdict);
 }
 
-const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation"]);
+const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation"]);
 
 /** Parses a time for comparison; undefined if it isn't a valid date. */
 export function instantOf(time: string | undefined): number | undefined {
@@ -107,33 +107,36 @@ export function instantOf(time: string | undefined): number | undefined {
   return Number.isNaN(instant) ? undefined : instant;
 }
 
-function senderOf(email: string | undefined, domain: string | undefined): Sender {
-  const from = address(email);
-  const isMailbox = from?.includes("@") ?? false;
-  const ofMailbox = isMailbox ? from?.slice(from.lastIndexOf("@") + 1) : from;
-  const told = address(domain?.replace(/^@/, ""));
-  const domains = new Set([ofMailbox, told].filter((one) => one !== undefined && one !== ""));
+function buildMessageSender(email: string | undefined, domain: string | undefined): Sender {
+  const senderAddress = canonicalizeSender(email);
+  const isMailbox = senderAddress?.includes("@") ?? false;
+  const mailboxDomain = isMailbox ? senderAddress?.slice(senderAddress.lastIndexOf("@") + 1) : senderAddress;
+  const namedDomain = canonicalizeSender(domain?.replace(/^@/, ""));
+  const domains = new Set([mailboxDomain, namedDomain].filter((one) => one !== undefined && one !== ""));
   return {
-    ...(isMailbox && from !== undefined ? { mailbox: from } : {}),
+    ...(isMailbox && senderAddress !== undefined ? { mailbox: senderAddress } : {}),
     domains: [...domains] as string[],
   };
 }
 
 /** Returns a mailbox or domain in canonical form; accepts `Jane Doe <jane.doe@company.example>`. */
-function address(written: string | undefined): string | undefined {
-  if (written === undefined) return undefined;
-  const [, inBrackets] = /<([^<>]{1,1000})>\s*$/.exec(written.slice(-2000)) ?? [];
+function canonicalizeSender(rawAddress: string | undefined): string | undefined {
+  if (rawAddress === undefined) return undefined;
+  const [, bracketedAddress] = /<([^<>]{1,1000})>\s*$/.exec(rawAddress.slice(-2000)) ?? [];
   // Longer text isn't an address and would be slow to compare.
-  const text = (inBrackets ?? written.slice(0, 2000)).trim();
+  const text = (bracketedAddress ?? rawAddress.slice(0, 2000)).trim();
   if (text === "") return undefined;
-  return short(text.includes("@") ? canonicalMailbox(text) : canonicalValue(text), LONGEST_ADDRESS);
+  return copyShortened(
+    text.includes("@") ? canonicalMailbox(text) : canonicalValue(text),
+    MAX_ADDRESS_LENGTH,
+  );
 }
 
-function named(text: string | undefined): string {
-  return text === undefined || text === "" ? UNKNOWN : short(text, LONGEST_NAME);
+function getShortName(text: string | undefined): string {
+  return text === undefined || text === "" ? UNKNOWN : copyShortened(text, MAX_NAME_LENGTH);
 }
 
 /** Truncates a text. Copies it, because a substring would keep the whole string in memory. */
-function short(text: string, limit: number): string {
+function copyShortened(text: string, limit: number): string {
   return text.length <= limit ? text : Buffer.from(text.slice(0, limit).toWellFormed()).toString();
 }

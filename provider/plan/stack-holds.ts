@@ -26,10 +26,10 @@ interface StackState {
   } | null;
 }
 
-const LISTS = { entry: "AllowDenyList", vip: "VipList" } as const;
+const LIST_TYPES = { entry: "AllowDenyList", vip: "VipList" } as const;
 
 /** Resources that every stack of a program has. */
-const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
+const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
  * Returns whether a run of the engine would change neither the tenant nor the state: the plan is empty, and check and diff of the lists
@@ -37,22 +37,25 @@ const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-secur
  *
  * @param state the output of `pulumi stack export`.
  * @param plan a plan made with that state.
- * @param front the provider of the run; a stack of the other provider needs a migration.
+ * @param provider the provider of the run; a stack of the other provider needs a migration.
  */
-export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: FrontName): boolean {
+export function stackHolds(state: unknown, desired: Desired, plan: Plan, provider: FrontName): boolean {
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
   return (
-    isApplied(state, desired, plan.tenant.host, front) && !desired.lists.some((list) => showsMore(list, plan))
+    isApplied(state, desired, plan.tenant.host, provider) &&
+    !desired.lists.some((list) => wouldRemoveMore(list, plan))
   );
 }
 
 /** Returns whether the last run of the stack applied the desired state and finished. If so, any difference at the tenant is drift. */
-export function isApplied(state: unknown, { lists }: Desired, host: string, front: FrontName): boolean {
+export function isApplied(state: unknown, { lists }: Desired, host: string, provider: FrontName): boolean {
   const resources = (state as StackState).deployment?.resources ?? [];
   if (hasPendingOperations(state)) return false;
   if (resources.some((one) => one.delete === true || (one.initErrors ?? []).length > 0)) return false;
   return lists.every((list) =>
-    resources.some((one) => one.type === typeOf(front, LISTS[list.kind]) && isAsDeclared(one, list, host)),
+    resources.some(
+      (one) => one.type === typeOf(provider, LIST_TYPES[list.kind]) && isResourceAsDeclared(one, list, host),
+    ),
   );
 }
 
@@ -68,49 +71,49 @@ export function hasPendingOperations(state: unknown): boolean {
  */
 export function foreignResources(state: unknown, resource: string): readonly string[] {
   const resources = (state as StackState).deployment?.resources ?? [];
-  const isOurs = ({ type, urn }: StackResource): boolean =>
-    FRAME.test(type) ||
+  const isOwnResource = ({ type, urn }: StackResource): boolean =>
+    FRAME_TYPES.test(type) ||
     ((type === TENANT_SETTINGS_TYPE ||
-      (typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE && listFront(type) !== undefined)) &&
+      (typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE && getListProvider(type) !== undefined)) &&
       nameInUrn(urn) === resource);
-  return resources.filter((one) => !isOurs(one)).map(({ urn }) => urn);
+  return resources.filter((one) => !isOwnResource(one)).map(({ urn }) => urn);
 }
 
 /** Returns the provider of the lists in a stack; undefined if the stack has none. */
 export function frontOf(state: unknown): FrontName | undefined {
   const resources = (state as StackState).deployment?.resources ?? [];
-  return resources.map(({ type }) => listFront(type)).find((front) => front !== undefined);
+  return resources.map(({ type }) => getListProvider(type)).find((provider) => provider !== undefined);
 }
 
-function listFront(type: string): FrontName | undefined {
-  return FRONTS.find((front) => Object.values(LISTS).some((kind) => type === typeOf(front, kind)));
+function getListProvider(type: string): FrontName | undefined {
+  return FRONTS.find((provider) => Object.values(LIST_TYPES).some((kind) => type === typeOf(provider, kind)));
 }
 
 /** Returns the name of the only `TenantSettings` in a stack; undefined if there are none or several. */
 export function onlySettings(state: unknown): string | undefined {
   const resources = (state as StackState).deployment?.resources ?? [];
-  const [first, ...rest] = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE);
-  return first === undefined || rest.length > 0 ? undefined : nameInUrn(first.urn);
+  const [first, ...others] = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE);
+  return first === undefined || others.length > 0 ? undefined : nameInUrn(first.urn);
 }
 
 /** Returns whether a refresh of a pruning list would show, and so remove, further entries. */
-function showsMore(list: DesiredList, { unmanaged }: Plan): boolean {
+function wouldRemoveMore(list: DesiredList, { unmanaged }: Plan): boolean {
   const isPruned = pruning(kindOf(list), list.options);
   return unmanaged.some(
     ({ kind, key, before }) => kind === list.kind && isPruned(key, textOfEntry({ list: before.list ?? "" })),
   );
 }
 
-function isAsDeclared({ inputs, outputs }: StackResource, list: DesiredList, host: string): boolean {
+function isResourceAsDeclared({ inputs, outputs }: StackResource, list: DesiredList, host: string): boolean {
   if (inputs === undefined || outputs === undefined) return false;
   const lifecycle = (list.kind === "entry" ? allowDenyList : vipList) as unknown as Lifecycle<
     RawArguments,
     RawArguments
   >;
-  const { __provider: _shell, ...previous } = inputs;
-  const { __provider: _own, tenant, people: _people, ...before } = outputs;
+  const { __provider: _serializedProvider, ...previous } = inputs;
+  const { __provider: _previousProvider, tenant, people: _people, ...before } = outputs;
   const declared = { ...list.options, [kindOf(list).property]: list.declared };
-  const { inputs: checked, failures } = lifecycle.check(declared, previous);
+  const { inputs: checkedInputs, failures } = lifecycle.check(declared, previous);
   if (tenant !== host || failures.length > 0) return false;
-  return lifecycle.diff(before, lifecycle.complete(checked)).length === 0;
+  return lifecycle.diff(before, lifecycle.complete(checkedInputs)).length === 0;
 }

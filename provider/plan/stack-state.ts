@@ -7,7 +7,7 @@ import { quote } from "../settings/text";
 import type { KnownList, KnownLists } from "./desired";
 import { jsonOf, PulumiError, type PulumiOptions, runPulumi, toldBy } from "./pulumi";
 
-const exported = z.object({
+const exportedStackSchema = z.object({
   deployment: z
     .object({
       resources: z
@@ -53,51 +53,53 @@ export async function exportStack(
   stack: string,
   options: PulumiOptions = {},
 ): Promise<NonNullable<unknown> | undefined> {
-  const run = await runPulumi(["stack", "export", "--stack", stack], options);
-  const what = `The state of the stack ${quote(stack)}`;
-  if (run.code === 0) return jsonOf(run.stdout, what) ?? {};
+  const result = await runPulumi(["stack", "export", "--stack", stack], options);
+  const label = `The state of the stack ${quote(stack)}`;
+  if (result.code === 0) return jsonOf(result.stdout, label) ?? {};
   // The Automation API recognizes this message in the same way.
-  if (/no stack named.*found/.test(run.stderr)) return undefined;
-  const login = /PULUMI_ACCESS_TOKEN must be set/.test(run.stderr)
+  if (/no stack named.*found/.test(result.stderr)) return undefined;
+  const loginHint = /PULUMI_ACCESS_TOKEN must be set/.test(result.stderr)
     ? " Pulumi is logged in nowhere: run `pulumi login --local`, or log in to where the team's state is."
     : "";
-  throw new PulumiError(`${what} can't be read.${login} Pulumi says:\n${toldBy(run)}`);
+  throw new PulumiError(`${label} can't be read.${loginHint} Pulumi says:\n${toldBy(result)}`);
 }
 
 /** Parses the lists from an exported state; see {@link readStackState}. */
 export function knownLists(state: unknown, stack: string, resource: string | undefined): KnownLists {
-  const parsed = exported.safeParse(state);
+  const parsed = exportedStackSchema.safeParse(state);
   if (!parsed.success)
     throw new PulumiError(`The state of the stack ${quote(stack)} has another form than is known.`);
-  const resources = (parsed.data.deployment?.resources ?? []).filter((one) => one.delete !== true);
-  const components = resources
+  const resources = (parsed.data.deployment?.resources ?? []).filter(
+    (resourceItem) => resourceItem.delete !== true,
+  );
+  const componentNames = resources
     .filter(({ type }) => type === TENANT_SETTINGS_TYPE)
     .map(({ urn }) => nameInUrn(urn));
-  const name = resource ?? components[0];
-  if (resource === undefined && components.length > 1) {
+  const name = resource ?? componentNames[0];
+  if (resource === undefined && componentNames.length > 1) {
     throw new PulumiError(
-      `The stack ${quote(stack)} has several TenantSettings (${components.map((one) => quote(one)).join(", ")}); say which is meant with --resource.`,
+      `The stack ${quote(stack)} has several TenantSettings (${componentNames.map((resourceItem) => quote(resourceItem)).join(", ")}); say which is meant with --resource.`,
     );
   }
-  const listOf = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
-    const found = resources.find(
+  const findKnownList = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
+    const listResource = resources.find(
       ({ urn, type }) =>
         resourceKind(type) === kind &&
         typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE &&
         nameInUrn(urn) === name,
     );
-    const { [property]: content = {}, people: fingerprint, ...options } = found?.outputs ?? {};
-    const confirmed = found?.inputs?.["confirmRemovals"];
+    const { [property]: content = {}, people: fingerprint, ...options } = listResource?.outputs ?? {};
+    const confirmedRemovals = listResource?.inputs?.["confirmRemovals"];
     return {
       content: isKeyed(content) ? content : {},
-      isThere: found !== undefined,
-      ...(found === undefined ? {} : { urn: found.urn }),
-      ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
-      ...(found === undefined ? {} : { options }),
+      isThere: listResource !== undefined,
+      ...(listResource === undefined ? {} : { urn: listResource.urn }),
+      ...(typeof confirmedRemovals === "number" ? { confirmedBefore: confirmedRemovals } : {}),
+      ...(listResource === undefined ? {} : { options }),
       ...(typeof fingerprint === "string" ? { fingerprint } : {}),
     };
   };
-  return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };
+  return { entries: findKnownList("AllowDenyList", "entries"), vips: findKnownList("VipList", "members") };
 }
 
 /** Returns whether a property is an encoded list, and not a secret or unknown value. */

@@ -1,6 +1,6 @@
 import type { Count, Recipient } from "./plan";
 
-const SHOWN_RECIPIENTS = 10;
+const MAX_RECIPIENTS = 10;
 
 export class Tally {
   readonly #counts = new Map<string, number>();
@@ -15,24 +15,29 @@ export class Tally {
 
   /** Returns the counts, the most frequent first, then by name. */
   counts(): Count[] {
-    return Array.from(this.#counts, ([name, count]) => ({ name, count })).sort(byCount);
+    return Array.from(this.#counts, ([name, count]) => ({ name, count })).sort(compareByCount);
   }
 }
 
 /** Returns recipients, VIPs first, then by count; at most 10, with the total counts. */
 export function recipientsOf(
-  tally: Tally,
+  counter: Tally,
   vips: ReadonlySet<string>,
 ): { recipients: Recipient[]; recipientCount: number; vipCount: number } {
-  const all = tally.counts().map(({ name, count }) => ({ email: name, isVip: vips.has(name), count }));
-  const recipients = [...all.filter(({ isVip }) => isVip), ...all.filter(({ isVip }) => !isVip)];
+  const recipientCounts = counter
+    .counts()
+    .map(({ name, count }) => ({ email: name, isVip: vips.has(name), count }));
+  const recipients = [
+    ...recipientCounts.filter(({ isVip }) => isVip),
+    ...recipientCounts.filter(({ isVip }) => !isVip),
+  ];
   return {
-    recipients: recipients.slice(0, SHOWN_RECIPIENTS),
-    recipientCount: all.length,
-    vipCount: all.filter(({ isVip }) => isVip).length,
+    recipients: recipients.slice(0, MAX_RECIPIENTS),
+    recipientCount: recipientCounts.length,
+    vipCount: recipientCounts.filter(({ isVip }) => isVip).length,
   };
 }
 
-function byCount(one: Count, other: Count): number {
+function compareByCount(one: Count, other: Count): number {
   return other.count - one.count || (one.name < other.name ? -1 : 1);
 }

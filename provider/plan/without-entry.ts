@@ -16,19 +16,19 @@ export function withoutEntry(
   entries: readonly ProposedEntry[],
   key: string,
 ): WithoutEntry | undefined {
-  const own = entries.find((entry) => entry.key === key);
-  if (base.threats === undefined || own === undefined || own.entryType === "ip") return undefined;
-  const deciders = new Deciders(entries);
+  const entry = entries.find((entry) => entry.key === key);
+  if (base.threats === undefined || entry === undefined || entry.entryType === "ip") return undefined;
+  const precedence = new Deciders(entries);
   const recipients = new Tally();
   let [decided, otherwise, notKnown] = [0, 0, 0];
   for (const threat of base.threats) {
-    const [decider, next] = deciders.of(threat);
-    if (decider !== own) continue;
+    const [decidingEntry, nextEntry] = precedence.of(threat);
+    if (decidingEntry !== entry) continue;
     decided += 1;
     // The entry had no effect on this message.
-    if (fateOf(threat) !== (own.list === "deny" ? "stopped" : "delivered")) continue;
-    if (next?.list === own.list || (own.list === "deny" && !isHarmful(threat))) continue;
-    if (next === undefined) notKnown += 1;
+    if (fateOf(threat) !== (entry.list === "deny" ? "stopped" : "delivered")) continue;
+    if (nextEntry?.list === entry.list || (entry.list === "deny" && !isHarmful(threat))) continue;
+    if (nextEntry === undefined) notKnown += 1;
     else otherwise += 1;
     recipients.add(threat.recipient);
   }

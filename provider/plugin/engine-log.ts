@@ -13,7 +13,7 @@ type Severity = (typeof LogSeverity)[keyof typeof LogSeverity];
  */
 export class EngineLog {
   readonly #subject = new AsyncLocalStorage<string>();
-  readonly #untold = new Set<Promise<void>>();
+  readonly #pendingLogs = new Set<Promise<void>>();
   #address: string | undefined;
   #client: EngineClient | undefined;
 
@@ -33,29 +33,29 @@ export class EngineLog {
     return await this.#subject.run(urn, work);
   }
 
-  /** @param sentence on one line. */
-  say(sentence: string): void {
-    this.#begin(sentence, LogSeverity.INFO);
+  /** @param message on one line. */
+  say(message: string): void {
+    this.#startLog(message, LogSeverity.INFO);
   }
 
   /** The same of what is worth a look. */
-  warn(sentence: string): void {
-    this.#begin(sentence, LogSeverity.WARNING);
+  warn(message: string): void {
+    this.#startLog(message, LogSeverity.WARNING);
   }
 
-  #begin(sentence: string, severity: Severity): void {
-    const telling = this.#tell(sentence, severity)
-      .catch(() => void process.stdout.write(`${sentence}\n`))
-      .finally(() => this.#untold.delete(telling));
-    this.#untold.add(telling);
+  #startLog(message: string, severity: Severity): void {
+    const sending = this.#sendLog(message, severity)
+      .catch(() => void process.stdout.write(`${message}\n`))
+      .finally(() => this.#pendingLogs.delete(sending));
+    this.#pendingLogs.add(sending);
   }
 
   /** Done when all that was said so far is told: after its last answer, the engine may take no more. */
   async told(): Promise<void> {
-    await Promise.all(this.#untold);
+    await Promise.all(this.#pendingLogs);
   }
 
-  async #tell(sentence: string, severity: Severity): Promise<void> {
+  async #sendLog(message: string, severity: Severity): Promise<void> {
     if (this.#address === undefined) throw new Error("no engine has started this process");
     // A proxy in the environment is for what is elsewhere.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
@@ -64,7 +64,7 @@ export class EngineLog {
     const client = this.#client;
     const request = new LogRequest();
     request.setSeverity(severity);
-    request.setMessage(sentence);
+    request.setMessage(message);
     request.setUrn(this.#subject.getStore() ?? "");
     await new Promise<void>((resolve, reject) => {
       const deadline = Date.now() + TIMEOUT_MS;

@@ -7,10 +7,10 @@ import { type Change, PartialFailure } from "../resources/lifecycle/lifecycle";
 const FAILED_IMPORT = "failedImport";
 
 /** The resource is replaced by what the program declares; the failed one is then deleted without a request. */
-const REPLACED: Change = { property: FAILED_IMPORT, kind: "delete", replace: true };
+const REPLACEMENT_CHANGE: Change = { property: FAILED_IMPORT, kind: "delete", replace: true };
 
 /** How what does not match is shown, so that the engine asks for an update, in which the import can fail. */
-const MISMATCH: Change = { property: FAILED_IMPORT, kind: "add", replace: false };
+const MISMATCH_CHANGE: Change = { property: FAILED_IMPORT, kind: "add", replace: false };
 
 /** How long a failure waits for other imports, in milliseconds: one that a program only gets is never compared. */
 const MAX_WAIT_MS = 2_000;
@@ -29,15 +29,15 @@ export function isFailedImport(outputs: Properties): boolean {
 export class FailedImports {
   readonly #imported = new Set<string>();
   /** Those that were read, and are neither found right nor failed. */
-  readonly #undecided = new Set<string>();
+  readonly #pending = new Set<string>();
   readonly #failures = new Map<string, NotImportableError>();
-  #decided = Promise.withResolvers<void>();
+  #allDecided = Promise.withResolvers<void>();
   #hasFailed = false;
 
   /** A resource is read for an import. */
   begin(urn: string): void {
     this.#imported.add(urn);
-    this.#undecided.add(urn);
+    this.#pending.add(urn);
   }
 
   /**
@@ -47,24 +47,24 @@ export class FailedImports {
    */
   assertWanted(urn: string): void {
     if (!this.#hasFailed) return;
-    this.#decide(urn);
+    this.#markDecided(urn);
     throw new NotImportableError("Nothing was imported, since another import of this run failed.");
   }
 
   /** The changes of a resource whose import failed in this run or in an earlier one; undefined for any other. */
   changes(
-    front: Front,
+    adapter: Front,
     { urn, olds, news }: { readonly urn: string; readonly olds: Properties; readonly news: Properties },
   ): readonly Change[] | undefined {
-    if (isFailedImport(olds)) return [REPLACED];
+    if (isFailedImport(olds)) return [REPLACEMENT_CHANGE];
     if (!this.#imported.has(urn)) return undefined;
-    const mismatch = front.importMismatch(olds, news);
+    const mismatch = adapter.importMismatch(olds, news);
     if (mismatch === undefined) {
-      this.#decide(urn);
+      this.#markDecided(urn);
       return undefined;
     }
     this.#failures.set(urn, new NotImportableError(mismatch));
-    return [MISMATCH];
+    return [MISMATCH_CHANGE];
   }
 
   /**
@@ -79,22 +79,22 @@ export class FailedImports {
     if (failure === undefined) return;
     if (isPreview) throw failure;
     this.#hasFailed = true;
-    this.#decide(urn);
-    if (this.#undecided.size > 0) await this.#othersDecided();
+    this.#markDecided(urn);
+    if (this.#pending.size > 0) await this.#waitForOthers();
     throw new PartialFailure(id, { [FAILED_IMPORT]: failure.message }, failure);
   }
 
-  #decide(urn: string): void {
-    this.#undecided.delete(urn);
-    if (this.#undecided.size > 0) return;
-    this.#decided.resolve();
-    this.#decided = Promise.withResolvers();
+  #markDecided(urn: string): void {
+    this.#pending.delete(urn);
+    if (this.#pending.size > 0) return;
+    this.#allDecided.resolve();
+    this.#allDecided = Promise.withResolvers();
   }
 
-  async #othersDecided(): Promise<void> {
-    const waiting = new AbortController();
-    const tooLong = sleep(MAX_WAIT_MS, undefined, { signal: waiting.signal }).catch(() => undefined);
-    await Promise.race([this.#decided.promise, tooLong]);
-    waiting.abort();
+  async #waitForOthers(): Promise<void> {
+    const abortController = new AbortController();
+    const timeout = sleep(MAX_WAIT_MS, undefined, { signal: abortController.signal }).catch(() => undefined);
+    await Promise.race([this.#allDecided.promise, timeout]);
+    abortController.abort();
   }
 }

@@ -4,53 +4,53 @@ import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
 /** How much is asked for, as Pulumi's `ListRequest` says it: a number below 1 is no limit. */
-interface Asked {
+interface PageRequest {
   getLimit(): number;
   getPageSize(): number;
   getContinuationToken(): string;
 }
 
 /** The part of what there is that is asked for, as messages of a stream; where it goes on, the last of them says so. */
-export function pageOf(found: readonly Listed[], asked: Asked): unknown[] {
-  const { from, until } = placeOf(asked.getContinuationToken());
-  const end = Math.min(found.length, until, from + unlessNone(asked.getLimit()));
-  const next = Math.min(end, from + unlessNone(asked.getPageSize()));
-  const results = found.slice(from, next).map(resultOf);
-  return next < end ? [...results, continuationOf(`${next}-${end}`)] : results;
+export function pageOf(resources: readonly Listed[], request: PageRequest): unknown[] {
+  const { from, until } = parsePageToken(request.getContinuationToken());
+  const endIndex = Math.min(resources.length, until, from + normalizeLimit(request.getLimit()));
+  const nextIndex = Math.min(endIndex, from + normalizeLimit(request.getPageSize()));
+  const results = resources.slice(from, nextIndex).map(buildResultMessage);
+  return nextIndex < endIndex ? [...results, buildContinuationMessage(`${nextIndex}-${endIndex}`)] : results;
 }
 
 /** What is answered where a preview does not know yet what is to be listed. */
 export function notKnownYet(): unknown {
-  const answer = new messages.ListResponse();
-  answer.setComputed(new messages.ListResponse.Computed());
-  return answer;
+  const response = new messages.ListResponse();
+  response.setComputed(new messages.ListResponse.Computed());
+  return response;
 }
 
 /** Where a page begins, and where the last of them ends: by the limit with which the first was asked for. */
-function placeOf(token: string): { readonly from: number; readonly until: number } {
+function parsePageToken(token: string): { readonly from: number; readonly until: number } {
   if (token === "") return { from: 0, until: Number.POSITIVE_INFINITY };
-  const [, from, until] = /^(\d+)-(\d+)$/.exec(token) ?? [];
+  const [, from, limit] = /^(\d+)-(\d+)$/.exec(token) ?? [];
   if (from === undefined) throw new ProtocolError(`There is no page ${quote(token)}; ask for the first.`);
-  return { from: Number(from), until: Number(until) };
+  return { from: Number(from), until: Number(limit) };
 }
 
-function unlessNone(limit: number): number {
+function normalizeLimit(limit: number): number {
   return limit < 1 ? Number.POSITIVE_INFINITY : limit;
 }
 
-function resultOf({ id, name }: Listed): unknown {
+function buildResultMessage({ id, name }: Listed): unknown {
   const result = new messages.ListResponse.Result();
   result.setId(id);
   result.setName(name);
-  const answer = new messages.ListResponse();
-  answer.setResult(result);
-  return answer;
+  const response = new messages.ListResponse();
+  response.setResult(result);
+  return response;
 }
 
-function continuationOf(token: string): unknown {
+function buildContinuationMessage(token: string): unknown {
   const continuation = new messages.ListResponse.Continuation();
   continuation.setContinuationToken(token);
-  const answer = new messages.ListResponse();
-  answer.setContinuation(continuation);
-  return answer;
+  const response = new messages.ListResponse();
+  response.setContinuation(continuation);
+  return response;
 }

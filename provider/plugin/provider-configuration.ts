@@ -32,25 +32,31 @@ export function checkConfiguration(
 ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] } {
   const { apiKey } = args;
   const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: asSecret(apiKey) };
-  const isKnown = !Object.values(args).includes(UNKNOWN);
+  const areAllKnown = !Object.values(args).includes(UNKNOWN);
   if (isDefaultProvider(name)) {
-    const failures = isOfTheStack(args) ? [] : [namedAsTheDefault(name)];
-    return { inputs, failures: [...failures, ...misspelt(args)] };
+    const failures = matchesStackConfiguration(args) ? [] : [buildDefaultNameFailure(name)];
+    return { inputs, failures: [...failures, ...findMisspeltNames(args)] };
   }
-  const unknown = unknownArguments(args);
-  return { inputs, failures: [...unknown, ...(isKnown ? failuresOf(configurationOf(args, name)) : [])] };
+  const unknownFailures = findUnknownArguments(args);
+  return {
+    inputs,
+    failures: [
+      ...unknownFailures,
+      ...(areAllKnown ? validateConfiguration(configurationOf(args, name)) : []),
+    ],
+  };
 }
 
 /** What the engine itself tells a provider among its arguments. */
-const OF_ENGINE = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
+const ENGINE_ARGUMENTS = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
 
-function ownNames(args: Properties): string[] {
-  const given = Object.keys(args).filter((name) => args[name] !== undefined && args[name] !== null);
-  return given.filter((name) => !name.startsWith("__") && !OF_ENGINE.has(name));
+function listOwnNames(args: Properties): string[] {
+  const presentNames = Object.keys(args).filter((name) => args[name] !== undefined && args[name] !== null);
+  return presentNames.filter((name) => !name.startsWith("__") && !ENGINE_ARGUMENTS.has(name));
 }
 
-function unknownArguments(args: Properties): ArgumentFailure[] {
-  return ownNames(args)
+function findUnknownArguments(args: Properties): ArgumentFailure[] {
+  return listOwnNames(args)
     .filter((name) => !SETTING_NAMES.some((known) => known === name))
     .map((name) => ({
       property: "",
@@ -59,21 +65,23 @@ function unknownArguments(args: Properties): ArgumentFailure[] {
 }
 
 /** In the stack's configuration, and in the environment. */
-function misspelt(args: Properties): ArgumentFailure[] {
-  const reasons = unknownSettings(ownNames(args), process.env["PULUMI_PROJECT"]);
+function findMisspeltNames(args: Properties): ArgumentFailure[] {
+  const reasons = unknownSettings(listOwnNames(args), process.env["PULUMI_PROJECT"]);
   return [...reasons, ...misspeltSentences(process.env)].map((reason) => ({ property: "", reason }));
 }
 
 /** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
-function isOfTheStack(args: Properties): boolean {
-  const told = process.env["PULUMI_CONFIG"];
-  if (told === undefined) return true;
-  const stack = JSON.parse(told) as Properties;
-  return SETTING_NAMES.every((key) => args[key] === undefined || textOf(args[key]) === textOf(stack[key]));
+function matchesStackConfiguration(args: Properties): boolean {
+  const stackConfigText = process.env["PULUMI_CONFIG"];
+  if (stackConfigText === undefined) return true;
+  const stackConfig = JSON.parse(stackConfigText) as Properties;
+  return SETTING_NAMES.every(
+    (key) => args[key] === undefined || toConfigText(args[key]) === toConfigText(stackConfig[key]),
+  );
 }
 
 /** The environment would win over such a provider, as if it were the default one: it would work on another tenant than it says. */
-function namedAsTheDefault(name: string): ArgumentFailure {
+function buildDefaultNameFailure(name: string): ArgumentFailure {
   return {
     property: "",
     reason: `a Provider can't be called ${quote(name)}, which is how Pulumi calls the one that it makes by itself; give it another name`,
@@ -83,8 +91,8 @@ function namedAsTheDefault(name: string): ArgumentFailure {
 /** What a session reads its configuration from. */
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
-    if (key === INSTANCE_KEY) return isOnItsOwn(args, name) ? name : undefined;
-    return textOf(args[key.slice(NAMESPACE.length + 1)]);
+    if (key === INSTANCE_KEY) return isSelfConfigured(args, name) ? name : undefined;
+    return toConfigText(args[key.slice(NAMESPACE.length + 1)]);
   };
 }
 
@@ -92,13 +100,13 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
  * Whether an instance is configured by its arguments alone. That of `pulumi do` has no name: it is, where arguments say which
  * tenant is meant, so that no key of the environment goes to the address of an argument.
  */
-function isOnItsOwn({ baseUrl, apiKey }: Properties, name: string): boolean {
-  if (name === "") return [baseUrl, apiKey].some((argument) => textOf(argument) !== undefined);
+function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolean {
+  if (name === "") return [baseUrl, apiKey].some((argument) => toConfigText(argument) !== undefined);
   return !isDefaultProvider(name);
 }
 
 /** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
-function textOf(value: unknown): string | undefined {
+function toConfigText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
   // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
@@ -111,11 +119,11 @@ function textOf(value: unknown): string | undefined {
  */
 export function movesTenant(olds: Properties, news: Properties, name: string): boolean {
   if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;
-  const [before, after] = [hostOf(olds), hostOf(news)];
-  return before !== undefined && after !== undefined && before !== after;
+  const [oldHost, newHost] = [parseHost(olds), parseHost(news)];
+  return oldHost !== undefined && newHost !== undefined && oldHost !== newHost;
 }
 
-function failuresOf(config: ConfigSource): ArgumentFailure[] {
+function validateConfiguration(config: ConfigSource): ArgumentFailure[] {
   const checks: readonly (() => unknown)[] = [
     () => {
       const { baseUrl, allowInsecureHttp } = readConfiguration(config, {});
@@ -134,6 +142,6 @@ function failuresOf(config: ConfigSource): ArgumentFailure[] {
   });
 }
 
-function hostOf({ baseUrl }: Properties): string | undefined {
+function parseHost({ baseUrl }: Properties): string | undefined {
   return typeof baseUrl === "string" ? URL.parse(baseUrl)?.host : undefined;
 }

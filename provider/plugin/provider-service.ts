@@ -36,7 +36,7 @@ export type Request<Name extends keyof Messages> = Messages[Name] extends new (
   ? Message
   : never;
 
-const FUNCTIONS = new Map(
+const FUNCTIONS_BY_TOKEN = new Map(
   Object.entries(definitions).map(([name, definition]) => [`${NAMESPACE}:index:${name}`, definition]),
 );
 
@@ -45,197 +45,211 @@ const FUNCTIONS = new Map(
  * message to message. What a call throws is told to the engine as it is.
  */
 export class ProviderService {
-  readonly #log: EngineLog;
+  readonly #engineLog: EngineLog;
   #engine: string | undefined;
   #session: ProviderSession;
-  #fronts: ReadonlyMap<string, Front>;
+  #adapters: ReadonlyMap<string, Front>;
   /** The URN of the provider instance that the session is of. */
-  #instance: string | undefined;
+  #instanceUrn: string | undefined;
   /** The provider instance that this process is, as the engine refers to it. */
-  #reference = "";
+  #instanceReference = "";
   #failedImports = new FailedImports();
   /** The components that are being constructed, and what tells them that the run ends. */
-  readonly #constructs = new Set<Promise<unknown>>();
-  #ending = Promise.withResolvers<void>();
+  readonly #pendingConstructs = new Set<Promise<unknown>>();
+  #constructsEnd = Promise.withResolvers<void>();
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
-    this.#log = new EngineLog(engine);
+    this.#engineLog = new EngineLog(engine);
     this.#engine = engine;
-    [this.#session, this.#fronts] = this.#begin();
+    [this.#session, this.#adapters] = this.#startSession();
   }
 
   handshake(request: Request<"ProviderHandshakeRequest">): unknown {
-    this.#serve(request.getEngineAddress());
-    const answer = new messages.ProviderHandshakeResponse();
-    answer.setAcceptSecrets(true);
-    answer.setAcceptResources(true);
-    return answer;
+    this.#switchEngine(request.getEngineAddress());
+    const response = new messages.ProviderHandshakeResponse();
+    response.setAcceptSecrets(true);
+    response.setAcceptResources(true);
+    return response;
   }
 
   /** An engine that did not start this process tells where it is. */
   attach(request: Request<"PluginAttach">): unknown {
-    this.#serve(request.getAddress());
+    this.#switchEngine(request.getAddress());
     return new Empty();
   }
 
   getPluginInfo(): unknown {
-    const answer = new plugin.PluginInfo();
-    answer.setVersion(PLUGIN_VERSION);
-    return answer;
+    const response = new plugin.PluginInfo();
+    response.setVersion(PLUGIN_VERSION);
+    return response;
   }
 
   getSchema(request: Request<"GetSchemaRequest">): unknown {
     if (request.getVersion() !== 0) {
       throw new ProtocolError(`There is no schema of version ${request.getVersion()}; ask for version 0.`);
     }
-    const answer = new messages.GetSchemaResponse();
-    answer.setSchema(PLUGIN_SCHEMA);
-    return answer;
+    const response = new messages.GetSchemaResponse();
+    response.setSchema(PLUGIN_SCHEMA);
+    return response;
   }
 
   checkConfig(request: Request<"CheckRequest">): unknown {
-    const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), nameOf(request));
-    return checked(inputs, failures, request.getNews());
+    const { inputs, failures } = checkConfiguration(
+      propertiesOf(request.getNews()),
+      getRequestResourceName(request),
+    );
+    return buildCheckResponse(inputs, failures, request.getNews());
   }
 
   diffConfig(request: Request<"DiffRequest">): unknown {
     const olds = propertiesOf(request.getOldInputs() ?? request.getOlds());
     const news = propertiesOf(request.getNews());
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
-    const answer = new messages.DiffResponse();
-    const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
-    const changed = names.filter((name) => !isDeepStrictEqual(olds[name], news[name]));
-    answer.setChanges(changed.length === 0 ? DIFF_NONE : DIFF_SOME);
-    answer.setDiffsList(changed);
-    if (movesTenant(olds, news, nameOf(request))) answer.setReplacesList(["baseUrl"]);
-    return answer;
+    const response = new messages.DiffResponse();
+    const propertyNames = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+    const changed = propertyNames.filter((name) => !isDeepStrictEqual(olds[name], news[name]));
+    response.setChanges(changed.length === 0 ? DIFF_NONE : DIFF_SOME);
+    response.setDiffsList(changed);
+    if (movesTenant(olds, news, getRequestResourceName(request))) response.setReplacesList(["baseUrl"]);
+    return response;
   }
 
   configure(request: Request<"ConfigureRequest">): unknown {
-    refuseOldEngine(request);
+    assertEngineVersion(request);
     const instance = request.getUrn() ?? "";
-    this.#instance ??= instance;
-    if (instance !== this.#instance) throw severalAttached(this.#instance, instance);
-    this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
-    this.#reference = `${request.getUrn()}::${request.getId()}`;
-    const answer = new messages.ConfigureResponse();
-    answer.setSupportspreview(true);
+    this.#instanceUrn ??= instance;
+    if (instance !== this.#instanceUrn) throw buildSeveralAttachedError(this.#instanceUrn, instance);
+    this.#session.configure(
+      configurationOf(propertiesOf(request.getArgs()), getRequestResourceName(request)),
+    );
+    this.#instanceReference = `${request.getUrn()}::${request.getId()}`;
+    const response = new messages.ConfigureResponse();
+    response.setSupportspreview(true);
     // As in the handshake.
-    answer.setAcceptsecrets(true);
-    answer.setAcceptresources(true);
-    return answer;
+    response.setAcceptsecrets(true);
+    response.setAcceptresources(true);
+    return response;
   }
 
   async check(request: Request<"CheckRequest">): Promise<unknown> {
-    const named = { id: request.getUrn(), name: nameOf(request) };
-    const { inputs, failures } = this.#frontOf(request).check(
+    const resourceNames = { id: request.getUrn(), name: getRequestResourceName(request) };
+    const { inputs, failures } = this.#getAdapter(request).check(
       propertiesOf(request.getNews()),
       propertiesOf(request.getOlds()),
-      named,
+      resourceNames,
     );
     if (failures.length > 0) await this.endConstructs();
-    return checked(inputs, failures, request.getNews());
+    return buildCheckResponse(inputs, failures, request.getNews());
   }
 
   diff(request: Request<"DiffRequest">): unknown {
     const kind = resourceKind(typeInUrn(request.getUrn()));
     if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
-    const front = this.#frontOf(request);
+    const adapter = this.#getAdapter(request);
     const olds = propertiesOf(request.getOlds());
     const news = propertiesOf(request.getNews());
     const changes =
-      this.#failedImports.changes(front, { urn: request.getUrn(), olds, news }) ??
-      front.diff(request.getId(), olds, news);
+      this.#failedImports.changes(adapter, { urn: request.getUrn(), olds, news }) ??
+      adapter.diff(request.getId(), olds, news);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
-    const answer = new messages.DiffResponse();
+    const response = new messages.DiffResponse();
     // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
     const isForeign = isOfDynamicResource(request.getOlds());
-    answer.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
-    answer.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
-    describeChanges(answer, changes, messages);
-    return answer;
+    response.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
+    response.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
+    describeChanges(response, changes, messages);
+    return response;
   }
 
   async create(request: Request<"CreateRequest">): Promise<unknown> {
-    const front = this.#frontOf(request);
+    const adapter = this.#getAdapter(request);
     const inputs = propertiesOf(request.getProperties());
-    const answer = new messages.CreateResponse();
+    const response = new messages.CreateResponse();
     if (request.getPreview()) {
-      answer.setProperties(structOf(front.preview(inputs), request.getProperties()));
-      return answer;
+      response.setProperties(structOf(adapter.preview(inputs), request.getProperties()));
+      return response;
     }
-    const { id, outputs } = await front.create(inputs, request.getTimeout());
-    answer.setId(id);
-    answer.setProperties(structOf(withEntryId(id, request, outputs), request.getProperties()));
-    return answer;
+    const { id, outputs } = await adapter.create(inputs, request.getTimeout());
+    response.setId(id);
+    response.setProperties(structOf(addEntryId(id, request, outputs), request.getProperties()));
+    return response;
   }
 
   async read(request: Request<"ReadRequest">): Promise<unknown> {
-    const front = this.#frontOf(request);
+    const adapter = this.#getAdapter(request);
     const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
     // Left out of an answer, its id tells the engine that it is gone: its import failed.
     if (isFailedImport(outputs)) return new messages.ReadResponse();
     if (isImport) this.#failedImports.begin(request.getUrn());
-    const found = isImport
-      ? await front.lookUp(request.getId(), request.getTimeout())
-      : await front.read(request.getId(), outputs, request.getTimeout());
+    const resource = isImport
+      ? await adapter.lookUp(request.getId(), request.getTimeout())
+      : await adapter.read(request.getId(), outputs, request.getTimeout());
     if (isImport) this.#failedImports.assertWanted(request.getUrn());
-    const answer = new messages.ReadResponse();
+    const response = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
-    if (found === undefined) return answer;
-    answer.setId(found.id);
-    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs), request.getProperties()));
+    if (resource === undefined) return response;
+    response.setId(resource.id);
+    response.setProperties(
+      structOf(addEntryId(resource.id, request, resource.outputs), request.getProperties()),
+    );
     // Left out, they are as they were.
-    if (found.inputs !== undefined) answer.setInputs(structOf(found.inputs, request.getInputs()));
-    return answer;
+    if (resource.inputs !== undefined) response.setInputs(structOf(resource.inputs, request.getInputs()));
+    return response;
   }
 
   async update(request: Request<"UpdateRequest">): Promise<unknown> {
-    const front = this.#frontOf(request);
+    const adapter = this.#getAdapter(request);
     const id = request.getId();
     const olds = propertiesOf(request.getOlds());
     const inputs = propertiesOf(request.getNews());
     await this.#failedImports.assertImported(request.getUrn(), id, request.getPreview());
     const outputs = request.getPreview()
-      ? front.preview(inputs, { id, outputs: olds })
-      : await front.update(id, olds, inputs, request.getTimeout());
-    const answer = new messages.UpdateResponse();
-    answer.setProperties(structOf(withEntryId(id, request, outputs), request.getNews()));
-    return answer;
+      ? adapter.preview(inputs, { id, outputs: olds })
+      : await adapter.update(id, olds, inputs, request.getTimeout());
+    const response = new messages.UpdateResponse();
+    response.setProperties(structOf(addEntryId(id, request, outputs), request.getNews()));
+    return response;
   }
 
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
     const outputs = propertiesOf(request.getProperties());
     if (isFailedImport(outputs)) {
-      this.#log.say(`${nameOf(request)} was never imported; nothing was deleted at the service.`);
+      this.#engineLog.say(
+        `${getRequestResourceName(request)} was never imported; nothing was deleted at the service.`,
+      );
       return new Empty();
     }
-    await this.#frontOf(request).delete(request.getId(), outputs, request.getTimeout(), nameOf(request));
+    await this.#getAdapter(request).delete(
+      request.getId(),
+      outputs,
+      request.getTimeout(),
+      getRequestResourceName(request),
+    );
     return new Empty();
   }
 
   async invoke(request: Request<"InvokeRequest">): Promise<unknown> {
     const token = request.getTok();
-    const definition = FUNCTIONS.get(token);
+    const definition = FUNCTIONS_BY_TOKEN.get(token);
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
     const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
-    const answer = new messages.InvokeResponse();
+    const response = new messages.InvokeResponse();
     // What was read by something secret tells of it.
     const entries = Object.entries(result);
-    const told = hasSecrets(request.getArgs())
+    const resultEntries = hasSecrets(request.getArgs())
       ? entries.map(([name, value]) => [name, asSecret(value)])
       : entries;
-    answer.setReturn(structOf(Object.fromEntries(told)));
-    return answer;
+    response.setReturn(structOf(Object.fromEntries(resultEntries)));
+    return response;
   }
 
   /** What is there of a resource type, by ids that an import takes; in pages, where the engine asks for some. */
   async list(request: Request<"ListRequest">): Promise<readonly unknown[]> {
     const query = propertiesOf(request.getQuery());
     if (Object.values(query).includes(UNKNOWN)) return [notKnownYet()];
-    return pageOf(await this.#frontOfType(request.getToken()).list(query), request);
+    return pageOf(await this.#getAdapterForType(request.getToken()).list(query), request);
   }
 
   /** There is no other ecosystem from which a program would be converted. */
@@ -255,20 +269,20 @@ export class ProviderService {
     // Few programs have it, and reading files takes long to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
     const construct = constructTenantSettings(request, {
-      instance: this.#reference,
-      ending: this.#ending.promise,
+      instance: this.#instanceReference,
+      ending: this.#constructsEnd.promise,
       found: ({ ownDomains }) => this.#session.sameTenant.isOf(ownDomains),
       tell: (urn, { warnings, expired }) =>
-        void this.#log.about(urn, async () => {
-          for (const warning of warnings) this.#log.warn(warning);
-          if (expired !== undefined) this.#log.say(expired);
+        void this.#engineLog.about(urn, async () => {
+          for (const warning of warnings) this.#engineLog.warn(warning);
+          if (expired !== undefined) this.#engineLog.say(expired);
         }),
     });
-    this.#constructs.add(construct);
+    this.#pendingConstructs.add(construct);
     try {
       return await construct;
     } finally {
-      this.#constructs.delete(construct);
+      this.#pendingConstructs.delete(construct);
     }
   }
 
@@ -277,10 +291,10 @@ export class ProviderService {
    * run without a word to them, and tells of each as of another failure.
    */
   async endConstructs(): Promise<void> {
-    if (this.#constructs.size === 0) return;
-    this.#ending.resolve();
-    this.#ending = Promise.withResolvers();
-    await Promise.allSettled(this.#constructs);
+    if (this.#pendingConstructs.size === 0) return;
+    this.#constructsEnd.resolve();
+    this.#constructsEnd = Promise.withResolvers();
+    await Promise.allSettled(this.#pendingConstructs);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -293,60 +307,60 @@ export class ProviderService {
   /** Does what a call asks, and is done when the person was told all that there was to say, at the resource that it is about. */
   async answering<T>(request: unknown, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#log.about(urnIn(request), work);
+      return await this.#engineLog.about(getRequestUrn(request), work);
     } finally {
-      await this.#log.told();
+      await this.#engineLog.told();
     }
   }
 
   /** A process that an engine attaches to outlives a run, and what it knows of one is of no other. */
-  #serve(engine: string): void {
+  #switchEngine(engine: string): void {
     if (engine === "" || engine === this.#engine) return;
     this.#engine = engine;
-    this.#log.reach(engine);
-    this.#instance = undefined;
+    this.#engineLog.reach(engine);
+    this.#instanceUrn = undefined;
     this.#failedImports = new FailedImports();
-    [this.#session, this.#fronts] = this.#begin();
+    [this.#session, this.#adapters] = this.#startSession();
   }
 
-  #begin(): [ProviderSession, ReadonlyMap<string, Front>] {
-    const session = new ProviderSession(this.#engine, (sentence) => this.#log.say(sentence));
+  #startSession(): [ProviderSession, ReadonlyMap<string, Front>] {
+    const session = new ProviderSession(this.#engine, (sentence) => this.#engineLog.say(sentence));
     return [session, new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]))];
   }
 
-  #frontOf(request: { getUrn(): string }): Front {
-    return this.#frontOfType(typeInUrn(request.getUrn()));
+  #getAdapter(request: { getUrn(): string }): Front {
+    return this.#getAdapterForType(typeInUrn(request.getUrn()));
   }
 
-  #frontOfType(type: string): Front {
-    const front = this.#fronts.get(type);
-    if (front !== undefined) return front;
+  #getAdapterForType(type: string): Front {
+    const adapter = this.#adapters.get(type);
+    if (adapter !== undefined) return adapter;
     throw new ProtocolError(
-      `There is no resource of type ${quote(type)}; there are ${[...this.#fronts.keys()].join(", ")}.`,
+      `There is no resource of type ${quote(type)}; there are ${[...this.#adapters.keys()].join(", ")}.`,
     );
   }
 }
 
 /** An engine starts a process for each instance; one that it attaches to would work on the tenant that was configured last. */
-function severalAttached(one: string, other: string): ConfigurationError {
+function buildSeveralAttachedError(firstUrn: string, secondUrn: string): ConfigurationError {
   return new ConfigurationError(
-    `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(one)} and ${quote(other)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
+    `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(firstUrn)} and ${quote(secondUrn)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
   );
 }
 
 /** What a request is about; empty where it is about no resource. */
-function urnIn(request: unknown): string {
+function getRequestUrn(request: unknown): string {
   return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
 }
 
-function checked(
+function buildCheckResponse(
   inputs: Properties,
   failures: readonly ArgumentFailure[],
-  asked: Struct | undefined,
+  sourceStruct: Struct | undefined,
 ): unknown {
-  const answer = new messages.CheckResponse();
-  answer.setInputs(structOf(inputs, asked));
-  answer.setFailuresList(
+  const response = new messages.CheckResponse();
+  response.setInputs(structOf(inputs, sourceStruct));
+  response.setFailuresList(
     failures.map(({ property, reason }) => {
       const failure = new messages.CheckFailure();
       failure.setProperty(property);
@@ -354,23 +368,23 @@ function checked(
       return failure;
     }),
   );
-  return answer;
+  return response;
 }
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
-function withEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
+function addEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
   return typeInUrn(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
 /** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
-function refuseOldEngine(request: Request<"ConfigureRequest">): void {
+function assertEngineVersion(request: Request<"ConfigureRequest">): void {
   if (request.getUrn()) return;
-  const oldest = formatVersion(MINIMUM_VERSION);
+  const minimumVersion = formatVersion(MINIMUM_VERSION);
   throw new ConfigurationError(
-    `This Pulumi is too old for the plugin, which needs ${oldest} or later: install it (https://www.pulumi.com/docs/iac/download-install/). Nothing was changed.`,
+    `This Pulumi is too old for the plugin, which needs ${minimumVersion} or later: install it (https://www.pulumi.com/docs/iac/download-install/). Nothing was changed.`,
   );
 }
 
-function nameOf(request: { getUrn(): string | undefined }): string {
+function getRequestResourceName(request: { getUrn(): string | undefined }): string {
   return nameInUrn(request.getUrn() ?? "");
 }

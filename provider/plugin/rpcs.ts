@@ -21,7 +21,7 @@ import { structOf } from "./wire";
  * The calls of Pulumi's protocol that the service answers, with `list`. Of the others, gRPC itself says that there are none: they
  * are of parameterized packages, components and their methods, of which the schema has none.
  */
-const CALLS = [
+const CALL_NAMES = [
   "attach",
   "cancel",
   "check",
@@ -44,80 +44,83 @@ const CALLS = [
 
 /** The service as gRPC serves it. Calls that come before it is loaded wait for it. */
 export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
-  return { ...Object.fromEntries(CALLS.map((name) => [name, rpc(service, name)])), list: listing(service) };
+  return {
+    ...Object.fromEntries(CALL_NAMES.map((name) => [name, createRpc(service, name)])),
+    list: createListRpc(service),
+  };
 }
 
-function rpc(
-  loading: Promise<ProviderService>,
-  name: (typeof CALLS)[number],
+function createRpc(
+  servicePromise: Promise<ProviderService>,
+  name: (typeof CALL_NAMES)[number],
 ): handleUnaryCall<unknown, unknown> {
-  return async ({ request }, answer) => {
+  return async ({ request }, callback) => {
     try {
-      const service = await loading;
+      const service = await servicePromise;
       const call = service[name] as (request: unknown) => unknown;
-      answer(null, await service.answering(request, async () => await call.call(service, request)));
+      callback(null, await service.answering(request, async () => await call.call(service, request)));
     } catch (error) {
-      if (name !== "construct") await (await loading).endConstructs();
-      answer(failureOf(error, request));
+      if (name !== "construct") await (await servicePromise).endConstructs();
+      callback(buildErrorStatus(error, request));
     }
   };
 }
 
 /** The one call whose answer is a stream. */
-function listing(
-  loading: Promise<ProviderService>,
+function createListRpc(
+  servicePromise: Promise<ProviderService>,
 ): handleServerStreamingCall<Request<"ListRequest">, unknown> {
   return async (call) => {
     try {
-      const service = await loading;
-      const found = await service.answering(call.request, async () => await service.list(call.request));
-      for (const one of found) call.write(one);
+      const service = await servicePromise;
+      const messages = await service.answering(call.request, async () => await service.list(call.request));
+      for (const message of messages) call.write(message);
       call.end();
     } catch (error) {
-      call.emit("error", failureOf(error, call.request));
+      call.emit("error", buildErrorStatus(error, call.request));
     }
   };
 }
 
 /** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
-function failureOf(error: unknown, request: unknown): Partial<StatusObject> {
-  if (error instanceof PartialFailure) return partialFailure(error, request as Written);
+function buildErrorStatus(error: unknown, request: unknown): Partial<StatusObject> {
+  if (error instanceof PartialFailure) return buildPartialFailureStatus(error, request as WriteRequest);
   if (error instanceof EmailSecurityError) {
     const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
     return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
   }
   return {
     code: status.INTERNAL,
-    details: stackOf(error).split("\n").map(printable).join("\n"),
+    details: getErrorStack(error).split("\n").map(printable).join("\n"),
   };
 }
 
-function stackOf(error: unknown): string {
+function getErrorStack(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** What is to be made, or to be changed. */
-interface Written {
+interface WriteRequest {
   readonly getProperties?: () => Struct | undefined;
   readonly getNews?: () => Struct | undefined;
 }
 
 /** "Created, but failed to initialize", which keeps the resource in state. */
-function partialFailure(
+function buildPartialFailureStatus(
   { id, state, message, reasons }: PartialFailure<unknown>,
-  request: Written,
+  request: WriteRequest,
 ): Partial<StatusObject> {
-  const failed = new provider.ErrorResourceInitFailed();
-  failed.setId(id);
-  failed.setProperties(structOf(state as Properties, request.getNews?.() ?? request.getProperties?.()));
-  failed.setReasonsList([...reasons]);
+  const initFailure = new provider.ErrorResourceInitFailed();
+  initFailure.setId(id);
+  initFailure.setProperties(structOf(state as Properties, request.getNews?.() ?? request.getProperties?.()));
+  initFailure.setReasonsList([...reasons]);
   const detail = new Any();
-  detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-  const told = new statusMessages.Status();
-  told.setCode(status.UNKNOWN);
-  told.setMessage(message);
-  told.addDetails(detail);
+  detail.pack(initFailure.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const statusMessage = new statusMessages.Status();
+  statusMessage.setCode(status.UNKNOWN);
+  statusMessage.setMessage(message);
+  statusMessage.addDetails(detail);
   const metadata = new Metadata();
-  metadata.add("grpc-status-details-bin", Buffer.from(told.serializeBinary()));
+  metadata.add("grpc-status-details-bin", Buffer.from(statusMessage.serializeBinary()));
   return { code: status.UNKNOWN, details: message, metadata };
 }

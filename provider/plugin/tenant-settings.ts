@@ -11,7 +11,7 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { propertiesOf, structOf } from "./wire";
 
 /** What the component has of the plugin's process. */
-interface OwnProcess {
+interface PluginContext {
   /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
   readonly instance: string;
   /** Done when a resource failed, so that the run ends. */
@@ -35,11 +35,11 @@ type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
-  { instance, ending, found, tell }: OwnProcess,
+  { instance, ending, found, tell }: PluginContext,
 ): Promise<unknown> {
-  const given = propertiesOf(request.getInputs());
+  const inputs = propertiesOf(request.getInputs());
   // The engine has started this process in the program's folder.
-  const lists = readDeclaredLists(request.getName(), request.getStack(), given);
+  const lists = readDeclaredLists(request.getName(), request.getStack(), inputs);
   found(lists);
   const engine = new ResourceMonitorClient(request.getMonitorendpoint(), credentials.createInsecure(), {
     // A proxy in the environment is for what is elsewhere.
@@ -47,45 +47,45 @@ export async function constructTenantSettings(
     "grpc.max_receive_message_length": MAX_BYTES,
     "grpc.max_send_message_length": MAX_BYTES,
   });
-  const component = registered(engine, componentOf(request));
+  const component = registerResource(engine, buildComponentRegistration(request));
   const complete = component
     .then(async (urn) => {
       tell(urn, lists);
-      const registrations = listsOf(request, urn, instance, lists);
-      await Promise.all(registrations.map((list) => registered(engine, list)));
+      const registrations = buildLists(request, urn, instance, lists);
+      await Promise.all(registrations.map((list) => registerResource(engine, list)));
       const outputs = new monitor.RegisterResourceOutputsRequest();
       outputs.setUrn(urn);
       outputs.setOutputs(structOf({}));
-      await asked((done) => engine.registerResourceOutputs(outputs, done));
+      await callEngine((done) => engine.registerResourceOutputs(outputs, done));
     })
     .finally(() => engine.close());
   await Promise.race([complete, ending]);
-  const answer = new provider.ConstructResponse();
-  answer.setUrn(await component);
-  answer.setState(structOf({}));
-  return answer;
+  const response = new provider.ConstructResponse();
+  response.setUrn(await component);
+  response.setState(structOf({}));
+  return response;
 }
 
 /** As many bytes as Pulumi's own servers take. */
 const MAX_BYTES = 400 * 1024 * 1024;
 
 /** Registers a resource; answers its URN when that is done, however it went: the engine tells that itself. */
-async function registered(engine: ResourceMonitorClient, registration: Registration): Promise<string> {
-  const answer = await asked<InstanceType<typeof monitor.RegisterResourceResponse>>((done) =>
+async function registerResource(engine: ResourceMonitorClient, registration: Registration): Promise<string> {
+  const response = await callEngine<InstanceType<typeof monitor.RegisterResourceResponse>>((done) =>
     engine.registerResource(registration, done),
   );
-  return answer.getUrn();
+  return response.getUrn();
 }
 
-async function asked<Answer>(
-  ask: (done: (error: ServiceError | null, answer: Answer) => void) => unknown,
+async function callEngine<Answer>(
+  call: (done: (error: ServiceError | null, response: Answer) => void) => unknown,
 ): Promise<Answer> {
   return await new Promise<Answer>((resolve, reject) => {
-    ask((error, answer) => (error === null ? resolve(answer) : reject(error)));
+    call((error, response) => (error === null ? resolve(response) : reject(error)));
   });
 }
 
-function componentOf(request: ConstructRequest): Registration {
+function buildComponentRegistration(request: ConstructRequest): Registration {
   const component = new monitor.RegisterResourceRequest();
   component.setType(TENANT_SETTINGS_TYPE);
   component.setName(request.getName());
@@ -96,15 +96,16 @@ function componentOf(request: ConstructRequest): Registration {
   component.setAliasspecs(true);
   component.setDeletedwith(request.getDeletedwith());
   // What a parent is, the engine makes of its children too.
-  const [protect, retain] = [request.getProtect(), request.getRetainondelete()];
+  const [protect, retainOnDelete] = [request.getProtect(), request.getRetainondelete()];
   if (request.hasProtect() && protect !== undefined) component.setProtect(protect);
-  if (request.hasRetainondelete() && retain !== undefined) component.setRetainondelete(retain);
+  if (request.hasRetainondelete() && retainOnDelete !== undefined)
+    component.setRetainondelete(retainOnDelete);
   component.setParentstacktracehandle(request.getStackTraceHandle());
   return component;
 }
 
 /** The two lists, as maps, by whose keys Pulumi's options name an element; each is held to the component's provider instance. */
-function listsOf(
+function buildLists(
   request: ConstructRequest,
   parent: string,
   instance: string,
@@ -128,9 +129,9 @@ function listsOf(
     // What dynamic resources have made of the same files is taken over without a write.
     const spec = new aliases.Alias.Spec();
     spec.setType(dynamicType(kind));
-    const before = new aliases.Alias();
-    before.setSpec(spec);
-    list.setAliasesList([before]);
+    const previousAlias = new aliases.Alias();
+    previousAlias.setSpec(spec);
+    list.setAliasesList([previousAlias]);
     list.setAliasspecs(true);
     list.setAcceptsecrets(true);
     list.setSupportspartialvalues(true);

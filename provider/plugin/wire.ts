@@ -4,87 +4,93 @@ import { PROVIDER_PROPERTY } from "../resources/pulumi-values";
 import { Struct } from "./struct/struct-messages";
 
 /** By these Pulumi tells what is no plain object, on the wire. */
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const SECRET = "1b47061264138c4ac30d75fd1eb44270";
-const RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e";
+const SIGNATURE_KEY = "4dabf18193072939515e22adb298388d";
+const SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270";
+const RESOURCE_SIGNATURE = "5cf8f73096256a8f31e491e813e4eb8e";
 
 /** Properties of a message, as plain data: a secret is its value, and a resource its id. */
 export function propertiesOf(struct: PulumiStruct | undefined): Properties {
-  const { [PROVIDER_PROPERTY]: _provider, ...properties } = rawOf(struct);
-  return mayHoldSigned(struct) ? (unwrapped(properties) as Properties) : properties;
+  const { [PROVIDER_PROPERTY]: _provider, ...properties } = getRawProperties(struct);
+  return mayContainSigned(struct) ? (unwrapValues(properties) as Properties) : properties;
 }
 
 /** Whether properties were made by a dynamic resource, which has its provider in them. */
 export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
-  return ownOf(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in rawOf(struct);
+  return (
+    toOwnStruct(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct)
+  );
 }
 
 /** Whether anything in the properties of a message is secret. */
 export function hasSecrets(struct: PulumiStruct | undefined): boolean {
-  return mayHoldSigned(struct) && holds(rawOf(struct), isSecret);
+  return mayContainSigned(struct) && containsMatch(getRawProperties(struct), isSecret);
 }
 
 /**
  * Plain data for a message. What is undefined is left out.
  *
- * @param asked the properties that they come of: what is secret there is secret here, by its name.
+ * @param source the properties that they come of: what is secret there is secret here, by its name.
  */
-export function structOf(properties: Properties, asked?: PulumiStruct): PulumiStruct {
-  const marked = hasSecrets(asked) ? withSecretsOf(rawOf(asked), properties) : properties;
-  return Struct.of(marked) as unknown as PulumiStruct;
+export function structOf(properties: Properties, source?: PulumiStruct): PulumiStruct {
+  const markedProperties = hasSecrets(source)
+    ? copySecrets(getRawProperties(source), properties)
+    : properties;
+  return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
 /** A value that Pulumi keeps as a secret. */
 export function asSecret(value: unknown): unknown {
-  return isSecret(value) ? value : { [SIGNATURE]: SECRET, value };
+  return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }
 
 /** As it is in the bundle: the build puts our own in the place of Google's, of which Pulumi's messages tell. */
-function ownOf(struct: PulumiStruct | undefined): Struct | undefined {
+function toOwnStruct(struct: PulumiStruct | undefined): Struct | undefined {
   return struct as unknown as Struct | undefined;
 }
 
-function rawOf(struct: PulumiStruct | undefined): Properties {
-  return ownOf(struct)?.properties() ?? {};
+function getRawProperties(struct: PulumiStruct | undefined): Properties {
+  return toOwnStruct(struct)?.properties() ?? {};
 }
 
 /** Whether there can be a secret or a resource in it: to walk through thousands of entries takes far longer. */
-function mayHoldSigned(struct: PulumiStruct | undefined): boolean {
-  return ownOf(struct)?.mayHold(SIGNATURE) ?? false;
+function mayContainSigned(struct: PulumiStruct | undefined): boolean {
+  return toOwnStruct(struct)?.mayHold(SIGNATURE_KEY) ?? false;
 }
 
 /** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */
-function unwrapped(value: unknown): unknown {
-  if (!holds(value, (one) => isSecret(one) || isResource(one))) return value;
-  if (isSecret(value)) return unwrapped(value.value);
+function unwrapValues(value: unknown): unknown {
+  if (!containsMatch(value, (inner) => isSecret(inner) || isResource(inner))) return value;
+  if (isSecret(value)) return unwrapValues(value.value);
   if (isResource(value)) return value.id || value.urn;
-  if (Array.isArray(value)) return value.map(unwrapped);
-  return Object.fromEntries(Object.entries(value as object).map(([key, one]) => [key, unwrapped(one)]));
+  if (Array.isArray(value)) return value.map(unwrapValues);
+  return Object.fromEntries(
+    Object.entries(value as object).map(([key, inner]) => [key, unwrapValues(inner)]),
+  );
 }
 
 /** Values, of which those are secret that have the name of something secret among those that they come of. */
-function withSecretsOf(asked: Properties, values: Properties): Properties {
-  if (!holds(asked, isSecret)) return values;
+function copySecrets(source: Properties, values: Properties): Properties {
+  if (!containsMatch(source, isSecret)) return values;
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, asSecretAs(asked[name], value)]),
+    Object.entries(values).map(([name, value]) => [name, copySecret(source[name], value)]),
   );
 }
 
-function asSecretAs(asked: unknown, value: unknown): unknown {
-  if (!holds(asked, isSecret)) return value;
-  if (isSecret(asked) || !isMap(asked) || !isMap(value)) return asSecret(value);
+function copySecret(source: unknown, value: unknown): unknown {
+  if (!containsMatch(source, isSecret)) return value;
+  if (isSecret(source) || !isMap(source) || !isMap(value)) return asSecret(value);
   // Under a key that is written in another form now, it would be in the clear.
-  const isMissed = Object.keys(asked).some(
-    (key) => !Object.hasOwn(value, key) && holds(asked[key], isSecret),
+  const hasMissingKey = Object.keys(source).some(
+    (key) => !Object.hasOwn(value, key) && containsMatch(source[key], isSecret),
   );
-  const isRenamed = isMissed && !Object.keys(value).every((key) => Object.hasOwn(asked, key));
-  return isRenamed ? asSecret(value) : withSecretsOf(asked, value);
+  const hasRenamedKeys = hasMissingKey && !Object.keys(value).every((key) => Object.hasOwn(source, key));
+  return hasRenamedKeys ? asSecret(value) : copySecrets(source, value);
 }
 
 /** Whether a value is of a kind, or anything in it. */
-function holds(value: unknown, isOne: (value: unknown) => boolean): boolean {
+function containsMatch(value: unknown, isMatch: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return isOne(value) || Object.values(value).some((one) => holds(one, isOne));
+  return isMatch(value) || Object.values(value).some((inner) => containsMatch(inner, isMatch));
 }
 
 function isMap(value: unknown): value is Properties {
@@ -92,9 +98,9 @@ function isMap(value: unknown): value is Properties {
 }
 
 function isSecret(value: unknown): value is { readonly value: unknown } {
-  return isMap(value) && value[SIGNATURE] === SECRET;
+  return isMap(value) && value[SIGNATURE_KEY] === SECRET_SIGNATURE;
 }
 
 function isResource(value: unknown): value is { readonly id?: unknown; readonly urn: unknown } {
-  return isMap(value) && value[SIGNATURE] === RESOURCE;
+  return isMap(value) && value[SIGNATURE_KEY] === RESOURCE_SIGNATURE;
 }

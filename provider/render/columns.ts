@@ -5,8 +5,8 @@ export function columnsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let columns = 0;
   for (const character of text) {
-    if (WIDE.test(character)) columns += 2;
-    else if (!/[\p{Mn}\p{Me}]/u.test(character) || character === EMOJI_SIGN) columns += 1;
+    if (WIDE_CHARACTER.test(character)) columns += 2;
+    else if (!/[\p{Mn}\p{Me}]/u.test(character) || character === EMOJI_VARIATION_SELECTOR) columns += 1;
   }
   return columns;
 }
@@ -15,56 +15,58 @@ export function columnsOf(text: string): number {
 export function cutTo(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   if (columns < 1) return "";
-  let cut = "";
-  let used = 0;
+  let truncated = "";
+  let usedColumns = 0;
   for (const character of text) {
-    used += columnsOf(character);
-    if (used > columns - 1) break;
-    cut += character;
+    usedColumns += columnsOf(character);
+    if (usedColumns > columns - 1) break;
+    truncated += character;
   }
-  return `${cut.trimEnd()}…`;
+  return `${truncated.trimEnd()}…`;
 }
 
 /** Pads or truncates a text to a width. */
 export function fitTo(text: string, columns: number): string {
-  const cut = cutTo(text, columns);
-  return cut + " ".repeat(columns - columnsOf(cut));
+  const truncated = cutTo(text, columns);
+  return truncated + " ".repeat(columns - columnsOf(truncated));
 }
 
 /**
  * Wraps a text. Breaks only at spaces outside of backticks, so that values and commands can be searched and copied.
  *
- * @param columnsIn returns the width of a word.
+ * @param measureWord returns the width of a word.
  */
-export function wrapTo(text: string, width: number, columnsIn = columnsOf): string[] {
+export function wrapTo(text: string, width: number, measureWord = columnsOf): string[] {
   const lines: string[] = [];
   let line = "";
-  let used = 0;
-  for (const word of wordsIn(text)) {
-    const columns = columnsIn(word);
-    if (used > 0 && used + 1 + columns > width) {
+  let usedColumns = 0;
+  for (const word of splitWords(text)) {
+    const columns = measureWord(word);
+    if (usedColumns > 0 && usedColumns + 1 + columns > width) {
       lines.push(line);
       line = word;
-      used = columns;
+      usedColumns = columns;
     } else {
-      line = used > 0 ? `${line} ${word}` : word;
-      used += (used > 0 ? 1 : 0) + columns;
+      line = usedColumns > 0 ? `${line} ${word}` : word;
+      usedColumns += (usedColumns > 0 ? 1 : 0) + columns;
     }
   }
   return [...lines, line];
 }
 
 /** Splits a text at spaces; a command in backticks is one word. */
-function wordsIn(text: string): string[] {
-  const held = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) => command.replaceAll(" ", HELD));
-  return held.split(" ").map((word) => word.replaceAll(HELD, " "));
+function splitWords(text: string): string[] {
+  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) =>
+    command.replaceAll(" ", SPACE_PLACEHOLDER),
+  );
+  return protectedText.split(" ").map((word) => word.replaceAll(SPACE_PLACEHOLDER, " "));
 }
 
 /** A placeholder for a space. Printable text contains no control characters. */
-const HELD = "\0";
+const SPACE_PLACEHOLDER = "\0";
 
-const NARROWEST = 40;
-const WIDEST = 100;
+const MIN_WIDTH = 40;
+const MAX_WIDTH = 100;
 
 /**
  * Wraps a text with a hanging indent of two columns, and makes it printable.
@@ -77,19 +79,19 @@ export function hanging(indent: number, text: string, columns: number): string[]
 
 /** Wraps a printable text like {@link hanging}. `columnsIn` can exclude characters such as colours from the width. */
 export function hangingBy(
-  columnsIn: (word: string) => number,
+  measureWord: (word: string) => number,
   indent: number,
   text: string,
   columns: number,
 ): string[] {
-  const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
-  const [first = "", ...rest] = wrapTo(text, width - indent - 2, columnsIn);
-  return [" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(indent + 2) + line)];
+  const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, columns));
+  const [first = "", ...otherLines] = wrapTo(text, width - indent - 2, measureWord);
+  return [" ".repeat(indent) + first, ...otherLines.map((line) => " ".repeat(indent + 2) + line)];
 }
 
 /** The variation selector that turns the preceding character into a wide emoji. */
-const EMOJI_SIGN = "\ufe0f";
+const EMOJI_VARIATION_SELECTOR = "\ufe0f";
 
 /** Wide characters according to Unicode's East Asian Width. */
-const WIDE =
+const WIDE_CHARACTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Yi}\p{Emoji_Presentation}\u{2329}\u{232a}\u{2630}-\u{2637}\u{268a}-\u{268f}\u{2e80}-\u{33ff}\u{4dc0}-\u{4dff}\u{a960}-\u{a97f}\u{fe10}-\u{fe19}\u{fe30}-\u{fe6f}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d37f}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u;

@@ -15,8 +15,8 @@ export interface Choice {
  *
  * @param name the name of the group, unique on the page.
  */
-export function choices(name: string, legend: string, all: readonly Choice[]): Html {
-  return html`<fieldset><legend>${legend}</legend>${all
+export function choices(name: string, legend: string, options: readonly Choice[]): Html {
+  return html`<fieldset><legend>${legend}</legend>${options
     .filter(({ count }) => count !== 0)
     .map(
       ({ id, value, label, count }, index) =>

@@ -16,7 +16,7 @@ export function htmlPage({
   readonly style: string;
   readonly body: Html;
 }): string {
-  return pageOf({
+  return renderDocument({
     title,
     policy: "default-src 'none'; style-src 'unsafe-inline'",
     head: html`<style>${new Html(BASE_STYLE)}${new Html(style)}</style>`,
@@ -46,7 +46,7 @@ export function sitePage({
   readonly fleet: string;
   readonly body: Html;
 }): string {
-  return pageOf({
+  return renderDocument({
     title,
     policy:
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'",
@@ -60,7 +60,7 @@ ${body}
   });
 }
 
-function pageOf({
+function renderDocument({
   title,
   policy,
   head,
@@ -92,28 +92,28 @@ ${body}
 export type PageMood = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
 /** Renders the summary at the top: one or two words, and a sentence. */
-export function htmlVerdict(mood: PageMood, word: string, headline: Words): Html {
-  return html`<div class="verdict is-${mood}">${ICONS[mood]}<div><strong>${word}</strong><p>${htmlWords(headline)}</p></div></div>`;
+export function htmlVerdict(status: PageMood, label: string, headline: Words): Html {
+  return html`<div class="verdict is-${status}">${ICONS[status]}<div><strong>${label}</strong><p>${htmlWords(headline)}</p></div></div>`;
 }
 
-const icon = (path: string) =>
+const createIcon = (path: string) =>
   new Html(
     `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`,
   );
 
-const STOP = icon(
+const STOP_ICON = createIcon(
   '<path d="M8 2.5h8l5.5 5.5v8L16 21.500H8L2.500 16V8z"/><path d="M12 7.500v5.500M12 16.500v.01"/>',
 );
-const CHECK = icon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
+const CHECK_ICON = createIcon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
 
-const LOOK = icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>');
+const WARNING_ICON = createIcon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>');
 
 const ICONS: Readonly<Record<PageMood, Html>> = {
-  refused: STOP,
-  danger: STOP,
-  accepted: LOOK,
-  warning: LOOK,
-  none: CHECK,
-  nothing: CHECK,
-  running: icon('<circle cx="12" cy="12" r="9.5"/><path d="M12 6.500V12l3.500 2"/>'),
+  refused: STOP_ICON,
+  danger: STOP_ICON,
+  accepted: WARNING_ICON,
+  warning: WARNING_ICON,
+  none: CHECK_ICON,
+  nothing: CHECK_ICON,
+  running: createIcon('<circle cx="12" cy="12" r="9.5"/><path d="M12 6.500V12l3.500 2"/>'),
 };

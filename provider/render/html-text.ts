@@ -5,8 +5,8 @@ import type { Words } from "./words";
 export class Html {
   readonly #markup: string;
 
-  constructor(markup: string) {
-    this.#markup = markup;
+  constructor(source: string) {
+    this.#markup = source;
   }
 
   toString(): string {
@@ -14,44 +14,46 @@ export class Html {
   }
 }
 
-type Told = string | number | Html | undefined | readonly Told[];
+type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
 /** A template tag for HTML. Escapes inserted text, but not {@link Html}. */
-export function html(strings: TemplateStringsArray, ...told: readonly Told[]): Html {
+export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(
-    strings.map((own, index) => own + (index < told.length ? markup(told[index]) : "")).join(""),
+    strings
+      .map((literal, index) => literal + (index < values.length ? toMarkup(values[index]) : ""))
+      .join(""),
   );
 }
 
 /** Renders words as HTML. External text is marked, keeps its lines and has its own text direction. */
-export function htmlWords(words: Words): Html {
-  return html`${words.map((word) => {
+export function htmlWords(text: Words): Html {
+  return html`${text.map((word) => {
     if (typeof word === "string") return html`${word}`;
     return word.isSentence === true
-      ? html`<bdi>${sentence(word.given)}</bdi>`
+      ? html`<bdi>${formatSentenceHtml(word.given)}</bdi>`
       : html`<bdi class="given">${given(word.given)}</bdi>`;
   })}`;
 }
 
 /** Renders a sentence with code in backticks. */
-function sentence(text: string): Html {
-  const pieces = text.slice(0, MAX_GIVEN).split(/`([^`\n]+)`/);
+function formatSentenceHtml(text: string): Html {
+  const pieces = text.slice(0, MAX_TEXT_LENGTH).split(/`([^`\n]+)`/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${given(piece)}</code>` : given(piece)))}`;
 }
 
 /** Renders external text with line breaks. */
 export function given(text: string): Html {
-  const cut = text.length > MAX_GIVEN ? `${text.slice(0, MAX_GIVEN)}…` : text;
-  const lines = cut.split(/\r\n|[\r\n]/).map((line) => html`${excerpt(line, MAX_GIVEN)}`);
+  const shortened = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+  const lines = shortened.split(/\r\n|[\r\n]/).map((line) => html`${excerpt(line, MAX_TEXT_LENGTH)}`);
   return new Html(lines.join("<br>"));
 }
 
 /** Comments may have any length; JSON contains them in full. */
-const MAX_GIVEN = 5_000;
+const MAX_TEXT_LENGTH = 5_000;
 
-function markup(told: Told): string {
-  if (told === undefined) return "";
-  if (told instanceof Html) return told.toString();
-  if (Array.isArray(told)) return told.map(markup).join("");
-  return printable(String(told)).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+function toMarkup(value: HtmlValue): string {
+  if (value === undefined) return "";
+  if (value instanceof Html) return value.toString();
+  if (Array.isArray(value)) return value.map(toMarkup).join("");
+  return printable(String(value)).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

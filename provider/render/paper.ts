@@ -25,40 +25,49 @@ export class Paper {
   }
 
   /** Adds wrapped words. */
-  text(words: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
-    for (const shown of wrapped(words, this.#width - indent)) {
-      this.#lines.push(`${" ".repeat(indent)}${style === undefined ? shown : this.#styled(style, shown)}`);
+  text(
+    content: Words,
+    { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {},
+  ): void {
+    for (const line of wrapContent(content, this.#width - indent)) {
+      this.#lines.push(`${" ".repeat(indent)}${style === undefined ? line : this.#applyStyle(style, line)}`);
     }
   }
 
-  heading(words: Words, style: Style = []): void {
+  heading(content: Words, style: Style = []): void {
     this.gap();
-    this.text(words, { style: styles("bold", style) });
+    this.text(content, { style: combineStyles("bold", style) });
     this.gap();
   }
 
   /** Adds words after a label, which has its own column. */
   labelled(
     label: string,
-    words: Words,
-    { indent = 0, labelWidth = label.length, style = [] }: Labelling = {},
+    content: Words,
+    { indent = 0, labelWidth = label.length, style = [] }: LabelOptions = {},
   ): void {
     const column = indent + labelWidth + 2;
-    const [first = "", ...rest] = wrapped(words, this.#width - column);
-    const before = " ".repeat(indent);
+    const [first = "", ...otherLines] = wrapContent(content, this.#width - column);
+    const indentation = " ".repeat(indent);
     if (label !== "" && column + columnsOf(first) > this.#width) {
       // The first word is too long for the label's line.
-      this.#lines.push(`${before}${this.#styled(style, label)}`, `${" ".repeat(column)}${first}`);
-    } else this.#lines.push(`${before}${this.#styled(style, label.padEnd(labelWidth))}  ${first}`);
-    for (const line of rest) this.#lines.push(`${" ".repeat(column)}${line}`);
+      this.#lines.push(`${indentation}${this.#applyStyle(style, label)}`, `${" ".repeat(column)}${first}`);
+    } else this.#lines.push(`${indentation}${this.#applyStyle(style, label.padEnd(labelWidth))}  ${first}`);
+    for (const line of otherLines) this.#lines.push(`${" ".repeat(column)}${line}`);
   }
 
   /** Adds words after a marker, with a hanging indent of two columns. */
-  marked(mark: string, words: Words, { indent = 0, style = [] }: Omit<Labelling, "labelWidth"> = {}): void {
-    const [first = "", ...rest] = wrapped([`${mark} `, ...words], this.#width - indent - 2);
-    const before = " ".repeat(indent);
-    this.#lines.push(`${before}${this.#styled(styles("bold", style), mark)}${first.slice(mark.length)}`);
-    for (const line of rest) this.#lines.push(`${before}  ${line}`);
+  marked(
+    marker: string,
+    content: Words,
+    { indent = 0, style = [] }: Omit<LabelOptions, "labelWidth"> = {},
+  ): void {
+    const [first = "", ...otherLines] = wrapContent([`${marker} `, ...content], this.#width - indent - 2);
+    const indentation = " ".repeat(indent);
+    this.#lines.push(
+      `${indentation}${this.#applyStyle(combineStyles("bold", style), marker)}${first.slice(marker.length)}`,
+    );
+    for (const line of otherLines) this.#lines.push(`${indentation}  ${line}`);
   }
 
   /** Adds a message of several lines without wrapping. */
@@ -72,12 +81,12 @@ export class Paper {
     return `${this.#lines.join("\n")}\n`;
   }
 
-  #styled(style: Style, text: string): string {
+  #applyStyle(style: Style, text: string): string {
     return this.#color ? styleText(style, text, { validateStream: false }) : text;
   }
 }
 
-interface Labelling {
+interface LabelOptions {
   readonly indent?: number;
   readonly labelWidth?: number;
   readonly style?: Style;
@@ -85,24 +94,26 @@ interface Labelling {
 
 const MIN_WIDTH = 40;
 /** External text may have any length; other formats show more of it. */
-const MAX_GIVEN = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
 
-function styles(...all: readonly Style[]): Style {
+function combineStyles(...all: readonly Style[]): Style {
   return all.flat() as Style;
 }
 
-function wrapped(words: Words, width: number): string[] {
-  const text = printable(plain(words));
+function wrapContent(content: Words, width: number): string[] {
+  const text = printable(toPlainText(content));
   const lines = wrapTo(text, width).map(printable);
   // Text can become a pipeline command at the start of a line; escaping it makes the line longer.
-  return lines.every((line) => line.length <= width) ? lines : wrapTo(text, width - ESCAPE).map(printable);
+  return lines.every((line) => line.length <= width)
+    ? lines
+    : wrapTo(text, width - ESCAPE_COLUMNS).map(printable);
 }
 
 /** The additional columns of an escaped command. */
-const ESCAPE = 5;
+const ESCAPE_COLUMNS = 5;
 
-function plain(words: Words): string {
-  return words
-    .map((word) => (typeof word === "string" ? word : excerpt(onOneLine(word.given), MAX_GIVEN)))
+function toPlainText(content: Words): string {
+  return content
+    .map((word) => (typeof word === "string" ? word : excerpt(onOneLine(word.given), MAX_TEXT_LENGTH)))
     .join("");
 }

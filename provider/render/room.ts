@@ -1,43 +1,46 @@
 /**
  * Renders a head and as many items as fit: in their first form, then in shorter forms. `more` summarizes the rest.
  *
- * @param forms the items in each form; rendered only if they fit.
+ * @param variants the items in each form; rendered only if they fit.
  */
 export function filled(
-  head: string,
-  forms: readonly (readonly (() => string)[])[],
-  room: number,
-  more: (rest: number) => string,
+  header: string,
+  variants: readonly (readonly (() => string)[])[],
+  maxBytes: number,
+  describeHidden: (hiddenCount: number) => string,
 ): string {
-  const total = forms[0]?.length ?? 0;
-  const parts = [head];
-  let left = room - bytesOf(head);
-  let shown = 0;
-  for (const [index, items] of forms.entries()) {
+  const total = variants[0]?.length ?? 0;
+  const parts = [header];
+  let remainingBytes = maxBytes - bytesOf(header);
+  let shownCount = 0;
+  for (const [index, items] of variants.entries()) {
     // If not all items fit, half of the space is for shorter forms.
-    const kept = index === forms.length - 1 || fits(items, left) ? MORE : Math.max(MORE, room / 2);
-    while (shown < total) {
-      const text = items[shown]?.() ?? "";
-      if (bytesOf(text) + (shown === total - 1 ? 0 : kept) > left) break;
+    const reservedBytes =
+      index === variants.length - 1 || fits(items, remainingBytes)
+        ? HIDDEN_NOTE_BYTES
+        : Math.max(HIDDEN_NOTE_BYTES, maxBytes / 2);
+    while (shownCount < total) {
+      const text = items[shownCount]?.() ?? "";
+      if (bytesOf(text) + (shownCount === total - 1 ? 0 : reservedBytes) > remainingBytes) break;
       parts.push(text);
-      left -= bytesOf(text);
-      shown++;
+      remainingBytes -= bytesOf(text);
+      shownCount++;
     }
   }
-  if (shown < total) parts.push(`\n${more(total - shown)}`);
+  if (shownCount < total) parts.push(`\n${describeHidden(total - shownCount)}`);
   return parts.join("");
 }
 
-function fits(items: readonly (() => string)[], room: number): boolean {
-  let left = room - MORE;
+function fits(items: readonly (() => string)[], maxBytes: number): boolean {
+  let remainingBytes = maxBytes - HIDDEN_NOTE_BYTES;
   return items.every((item) => {
-    left -= bytesOf(item());
-    return left >= 0;
+    remainingBytes -= bytesOf(item());
+    return remainingBytes >= 0;
   });
 }
 
 /** The maximum size of the summary. */
-const MORE = 1_200;
+const HIDDEN_NOTE_BYTES = 1_200;
 
 /** Returns the size in UTF-8. */
 export function bytesOf(text: string): number {

@@ -21,27 +21,27 @@ export function sentence(text: string): Given {
 /** A template tag for trusted sentences with inserted values: `` say`${37} threats from ${given("evil.example")}` ``. */
 export function say(
   strings: TemplateStringsArray,
-  ...told: readonly (string | number | Given | Words)[]
+  ...values: readonly (string | number | Given | Words)[]
 ): Words {
-  const words: (string | Given)[] = [];
-  strings.forEach((own, index) => {
-    words.push(own);
-    const one = told[index];
-    if (typeof one === "number") words.push(number(one));
-    else if (isWords(one)) words.push(...one);
-    else if (one !== undefined) words.push(one);
+  const parts: (string | Given)[] = [];
+  strings.forEach((literal, index) => {
+    parts.push(literal);
+    const value = values[index];
+    if (typeof value === "number") parts.push(number(value));
+    else if (isSafeText(value)) parts.push(...value);
+    else if (value !== undefined) parts.push(value);
   });
-  return words.filter((word) => word !== "");
+  return parts.filter((word) => word !== "");
 }
 
-export function join(all: readonly Words[], separator: string): Words {
-  return all.flatMap((words, index) => (index === 0 ? words : [separator, ...words]));
+export function join(texts: readonly Words[], separator: string): Words {
+  return texts.flatMap((text, index) => (index === 0 ? text : [separator, ...text]));
 }
 
 /** Joins texts with commas and "and". */
-export function enumerate(all: readonly Words[]): Words {
-  if (all.length < 2) return all.flat();
-  return [...join(all.slice(0, -1), ", "), " and ", ...(all.at(-1) ?? [])];
+export function enumerate(texts: readonly Words[]): Words {
+  if (texts.length < 2) return texts.flat();
+  return [...join(texts.slice(0, -1), ", "), " and ", ...(texts.at(-1) ?? [])];
 }
 
 /** Formats `5,000`, independent of the locale. */
@@ -50,8 +50,8 @@ export function number(count: number): string {
 }
 
 /** Formats `1 threat`, `2 threats`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${number(count)} ${count === 1 ? one : many}`;
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${number(count)} ${count === 1 ? singular : plural}`;
 }
 
 /** Formats the day of a time from the service, `2026-11-19`; an invalid time stays as it is. */
@@ -77,6 +77,6 @@ export function onOneLine(text: string): string {
   return text.replace(/[\r\n]\s*/g, " ⏎ ");
 }
 
-function isWords(told: string | Given | Words | undefined): told is Words {
-  return Array.isArray(told);
+function isSafeText(value: string | Given | Words | undefined): value is Words {
+  return Array.isArray(value);
 }

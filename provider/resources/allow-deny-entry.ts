@@ -77,13 +77,13 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
     };
-    const asEver = briefTraces();
+    const restoreTraces = briefTraces();
     try {
       super(dynamicType("AllowDenyEntry"), name, properties, opts);
     } finally {
-      asEver();
+      restoreTraces();
     }
-    this.entryId = entryIdOf(this);
+    this.entryId = buildEntryIdOutput(this);
   }
 }
 
@@ -91,10 +91,12 @@ export class AllowDenyEntry extends pulumi.CustomResource {
  * The state holds the service's id only where it is not the resource's own. A preview takes what no state holds for unknown;
  * where it has the rest of a state, as of an entry that it leaves alone, the id is the resource's own all the same.
  */
-function entryIdOf({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
-  const told = pulumi.all([entryId, id]).apply(([own, other]) => own ?? other);
+function buildEntryIdOutput({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
+  const declaredId = pulumi.all([entryId, id]).apply(([entryIdValue, other]) => entryIdValue ?? other);
   // An output that failed is known, as the failure.
-  const known = [entryId, tenant].map((one) => isKnown(one).catch(() => true));
-  const isOwn = Promise.all(known).then(([isTold, isState]) => !isTold && isState);
-  return pulumi.output(isOwn.then((own) => (own ? id : told)));
+  const knownOutputs = [entryId, tenant].map((output) => isKnown(output).catch(() => true));
+  const isIdEntryId = Promise.all(knownOutputs).then(
+    ([isEntryIdKnown, isTenantKnown]) => !isEntryIdKnown && isTenantKnown,
+  );
+  return pulumi.output(isIdEntryId.then((entryIdValue) => (entryIdValue ? id : declaredId)));
 }

@@ -76,11 +76,11 @@ export class AllowDenyList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("allowDenyList"),
     };
-    const asEver = briefTraces();
+    const restoreTraces = briefTraces();
     try {
       super(dynamicType("AllowDenyList"), name, properties, opts);
     } finally {
-      asEver();
+      restoreTraces();
     }
   }
 }

@@ -15,7 +15,7 @@ export function sharingOf(engine: string | undefined, environment: NodeJS.Proces
   };
 }
 
-const NAME = "announced";
+const LINES_NAME = "announced";
 
 /**
  * Which explicit instances will declare something of a list, as the program says before the engine starts their processes. So a
@@ -23,16 +23,16 @@ const NAME = "announced";
  */
 export class Announcements {
   readonly #lines: SharedLines;
-  readonly #written = new Set<string>();
+  readonly #writtenLines = new Set<string>();
 
-  constructor(sharing: DeclarationsOptions) {
-    this.#lines = new SharedLines(sharing, NAME);
+  constructor(options: DeclarationsOptions) {
+    this.#lines = new SharedLines(options, LINES_NAME);
   }
 
   add(list: TenantList, instance: string): void {
     const line = `${list} ${encodeURIComponent(instance)}`;
-    if (this.#written.has(line)) return;
-    this.#written.add(line);
+    if (this.#writtenLines.has(line)) return;
+    this.#writtenLines.add(line);
     this.#lines.add([line]);
   }
 

@@ -22,7 +22,7 @@ export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 /** The environment's variable by which a rollout says where a tenant's key comes from. Named like a secret, it would be masked. */
 export const TENANT_SOURCE = "EMAIL_SECURITY_TENANT_SOURCE";
 
-type Setting = keyof typeof SETTINGS;
+type SettingName = keyof typeof SETTINGS;
 
 /**
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
@@ -36,20 +36,22 @@ export function readConfiguration(
   environment: NodeJS.ProcessEnv,
 ): SettingsClientOptions {
   refuseMisspeltVariables(environment);
-  const read = (name: Setting): string | undefined => readSetting(name, config, environment);
-  const required = (name: Setting, what: string): string => {
-    const value = read(name);
+  const readNamed = (name: SettingName): string | undefined => readSetting(name, config, environment);
+  const requireSetting = (name: SettingName, description: string): string => {
+    const value = readNamed(name);
     if (value !== undefined) return value;
-    throw new ConfigurationError(`The ${what} is not configured. ${advice(name, config)}`);
+    throw new ConfigurationError(
+      `The ${description} is not configured. ${describeMissingSetting(name, config)}`,
+    );
   };
-  const baseUrl = required("baseUrl", "address of the settings service");
-  const apiKey = required("apiKey", "API key of the tenant");
+  const baseUrl = requireSetting("baseUrl", "address of the settings service");
+  const apiKey = requireSetting("apiKey", "API key of the tenant");
   refuseOtherService(baseUrl, environment);
   const timeoutMs = readTimeoutMs(config, environment);
   return {
     baseUrl,
     apiKey,
-    allowInsecureHttp: isYes(read("allowInsecureHttp")),
+    allowInsecureHttp: isTruthy(readNamed("allowInsecureHttp")),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }
@@ -63,9 +65,9 @@ export function readTimeoutMs(config: ConfigSource, environment: NodeJS.ProcessE
   const timeout = readSetting("timeoutMs", config, environment);
   if (timeout === undefined) return undefined;
   if (/^[1-9]\d*$/.test(timeout) && Number(timeout) <= MAX_TIMEOUT_MS) return Number(timeout);
-  const from = nameOf("timeoutMs", config, environment);
+  const source = describeSettingSource("timeoutMs", config, environment);
   throw new ConfigurationError(
-    `${from} is ${quote(timeout)}; write a whole number of milliseconds, at most ${MAX_TIMEOUT_MS}.`,
+    `${source} is ${quote(timeout)}; write a whole number of milliseconds, at most ${MAX_TIMEOUT_MS}.`,
   );
 }
 
@@ -82,7 +84,9 @@ export function readOwnDomains(config: ConfigSource, environment: NodeJS.Process
 export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.ProcessEnv): readonly string[] {
   const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
   if (parsed.ok) return parsed.value;
-  throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);
+  throw new ConfigurationError(
+    `${describeSettingSource("ownDomains", config, environment)} ${parsed.reason}.`,
+  );
 }
 
 /** The explicit provider instance; undefined for the one that the engine makes itself. */
@@ -92,8 +96,8 @@ export function instanceName(config: ConfigSource): string | undefined {
 
 /** Where the key comes from, as a person calls it. */
 export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
-  const named = instanceName(config) === undefined ? environment[TENANT_SOURCE] : undefined;
-  return named ?? nameOf("apiKey", config, environment);
+  const tenantSource = instanceName(config) === undefined ? environment[TENANT_SOURCE] : undefined;
+  return tenantSource ?? describeSettingSource("apiKey", config, environment);
 }
 
 /**
@@ -107,35 +111,39 @@ export function tenantIdentity(config: ConfigSource, environment: NodeJS.Process
   return instance ? `${instance} at ${address.host}` : address.host;
 }
 
-function isYes(value: string | undefined): boolean {
+function isTruthy(value: string | undefined): boolean {
   return /^(1|true|yes)$/i.test(value ?? "");
 }
 
 function readSetting(
-  name: Setting,
+  name: SettingName,
   config: ConfigSource,
   environment: NodeJS.ProcessEnv,
 ): string | undefined {
   const isInstance = config(INSTANCE_KEY) !== undefined;
-  const fromEnvironment = isInstance ? undefined : environment[SETTINGS[name]];
-  return fromEnvironment || config(`${NAMESPACE}:${name}`) || undefined;
+  const environmentValue = isInstance ? undefined : environment[SETTINGS[name]];
+  return environmentValue || config(`${NAMESPACE}:${name}`) || undefined;
 }
 
-function nameOf(name: Setting, config: ConfigSource, environment: NodeJS.ProcessEnv): string {
+function describeSettingSource(
+  name: SettingName,
+  config: ConfigSource,
+  environment: NodeJS.ProcessEnv,
+): string {
   const instance = config(INSTANCE_KEY);
-  if (instance !== undefined) return `${name} of ${describe(instance)}`;
+  if (instance !== undefined) return `${name} of ${describeInstance(instance)}`;
   return environment[SETTINGS[name]] ? SETTINGS[name] : `${NAMESPACE}:${name}`;
 }
 
 /** An explicit instance as a message calls it; that of `pulumi do` has no name. */
-function describe(instance: string): string {
+function describeInstance(instance: string): string {
   return instance === "" ? "the Provider of `pulumi do`" : `the Provider ${quote(instance)}`;
 }
 
-function advice(name: Setting, config: ConfigSource): string {
+function describeMissingSetting(name: SettingName, config: ConfigSource): string {
   const instance = config(INSTANCE_KEY);
   if (instance !== undefined) {
-    return `Give ${name} to ${describe(instance)}; neither the environment nor the stack's configuration reaches it.`;
+    return `Give ${name} to ${describeInstance(instance)}; neither the environment nor the stack's configuration reaches it.`;
   }
   if (config === NO_STACK) return `Set ${SETTINGS[name]} in the environment.`;
   const flag = name === "apiKey" ? "--secret " : "";

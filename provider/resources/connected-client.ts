@@ -5,29 +5,29 @@ import { permitsOf } from "../tenant/asked-permits";
  * The client of a configured tenant. In a process that a rollout has started, it makes no request that the rollout does not
  * permit.
  *
- * @param cancelled from when on it makes no request at all; its reason is told.
+ * @param signal from when on it makes no request at all; its reason is told.
  * @throws {ConfigurationError} when the address or the key can't be used.
  */
 export function connectedClient(
   settings: SettingsClientOptions,
   environment: NodeJS.ProcessEnv = process.env,
-  cancelled?: AbortSignal,
+  signal?: AbortSignal,
 ): SettingsClient {
-  const permits = permitsOf(environment, settings.baseUrl);
+  const tokens = permitsOf(environment, settings.baseUrl);
   return new SettingsClient({
     ...settings,
-    permits: cancelled === undefined ? permits : until(cancelled, permits),
+    permits: signal === undefined ? tokens : limitTokensBySignal(signal, tokens),
   });
 }
 
 /** Permits until a signal; without others, every request has one until then. */
-function until(cancelled: AbortSignal, permits: Permits | undefined): Permits {
+function limitTokensBySignal(signal: AbortSignal, tokens: Permits | undefined): Permits {
   return {
     async take() {
-      cancelled.throwIfAborted();
-      await permits?.take();
-      cancelled.throwIfAborted();
+      signal.throwIfAborted();
+      await tokens?.take();
+      signal.throwIfAborted();
     },
-    refused: (pauseMs) => permits?.refused(pauseMs),
+    refused: (pauseMs) => tokens?.refused(pauseMs),
   };
 }

@@ -37,70 +37,70 @@ export interface DeclarationsOptions {
  */
 export class Declarations {
   readonly #options: DeclarationsOptions;
-  readonly #own = new Set<string>();
-  readonly #ownLists: ((key: string) => boolean)[] = [];
-  readonly #ownHeld = new Set<string>();
-  #declared: SharedSet | undefined;
-  readonly #held: SharedSet;
+  readonly #ownKeys = new Set<string>();
+  readonly #ownListTests: ((key: string) => boolean)[] = [];
+  readonly #ownManagedIds = new Set<string>();
+  #declaredKeys: SharedSet | undefined;
+  readonly #managedIds: SharedSet;
 
   constructor(options: DeclarationsOptions) {
     this.#options = options;
-    this.#held = new SharedSet(options, "held");
+    this.#managedIds = new SharedSet(options, "held");
   }
 
   /** Remembers keys; of which tenant, when that is known yet. */
   declare(keys: readonly string[], tenant: string | undefined): void {
-    const more = keys.filter((key) => !this.#own.has(key));
-    for (const key of more) this.#own.add(key);
-    this.#share(more, tenant);
+    const added = keys.filter((key) => !this.#ownKeys.has(key));
+    for (const key of added) this.#ownKeys.add(key);
+    this.#shareKeys(added, tenant);
   }
 
   /** The same for a whole list, of which nothing is kept but how to look into it. */
   declareList(keys: Iterable<string>, has: (key: string) => boolean, tenant: string | undefined): void {
-    this.#ownLists.push(has);
-    this.#share(keys, tenant);
+    this.#ownListTests.push(has);
+    this.#shareKeys(keys, tenant);
   }
 
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */
   has(key: string, tenant: string): boolean {
     if (this.isOwn(key)) return true;
-    return this.#declaredOf(tenant).has(key);
+    return this.#getDeclaredKeys(tenant).has(key);
   }
 
   /** Whether the program was heard to declare the key by this very process. */
   isOwn(key: string): boolean {
-    return this.#own.has(key) || this.#ownLists.some((has) => has(key));
+    return this.#ownKeys.has(key) || this.#ownListTests.some((has) => has(key));
   }
 
   /** Remembers what this process has made, taken over, or manages already, by its id and what that names. */
   hold(ids: readonly string[]): void {
-    const more = ids.filter((id) => !this.#ownHeld.has(id));
-    for (const id of more) this.#ownHeld.add(id);
-    this.#held.add(more);
+    const added = ids.filter((id) => !this.#ownManagedIds.has(id));
+    for (const id of added) this.#ownManagedIds.add(id);
+    this.#managedIds.add(added);
   }
 
   /** Whether another process of the same run has made it, taken it over, or manages it. */
   isHeldElsewhere(id: string): boolean {
-    return !this.#ownHeld.has(id) && this.#held.has(id);
+    return !this.#ownManagedIds.has(id) && this.#managedIds.has(id);
   }
 
   /** The run is over: what this process has shared of it goes, and nothing stays open. */
   end(): void {
-    this.#declared?.end();
-    this.#held.end();
+    this.#declaredKeys?.end();
+    this.#managedIds.end();
   }
 
-  #share(keys: Iterable<string>, tenant: string | undefined): void {
-    if (tenant !== undefined) this.#declaredOf(tenant).add(keys);
+  #shareKeys(keys: Iterable<string>, tenant: string | undefined): void {
+    if (tenant !== undefined) this.#getDeclaredKeys(tenant).add(keys);
   }
 
-  #declaredOf(tenant: string): SharedSet {
-    this.#declared ??= new SharedSet(this.#options, hash(tenant));
-    return this.#declared;
+  #getDeclaredKeys(tenant: string): SharedSet {
+    this.#declaredKeys ??= new SharedSet(this.#options, hash(tenant));
+    return this.#declaredKeys;
   }
 }
 
-const OPEN_MS = 1_000;
+const CLOSE_DELAY_MS = 1_000;
 
 /** A set of texts that the processes of a run share by files of their hashes, one for those that have one parent. */
 class SharedSet {
@@ -116,11 +116,11 @@ class SharedSet {
   }
 
   has(text: string): boolean {
-    const wanted = hash(text);
+    const hashed = hash(text);
     return this.#lines.files().some((lines) => {
       const set = this.#sets.get(lines) ?? new Set(lines);
       this.#sets.set(lines, set);
-      return set.has(wanted);
+      return set.has(hashed);
     });
   }
 
@@ -133,10 +133,10 @@ class SharedSet {
 export class SharedLines {
   readonly #options: DeclarationsOptions;
   readonly #name: string;
-  readonly #read = new Map<string, { readonly size: number; readonly lines: readonly string[] }>();
-  #folder: OwnFolder | undefined;
-  #open: number | undefined;
-  #isOver = false;
+  readonly #filesByPath = new Map<string, { readonly size: number; readonly lines: readonly string[] }>();
+  #directory: OwnFolder | undefined;
+  #descriptor: number | undefined;
+  #isClosed = false;
 
   constructor(options: DeclarationsOptions, name: string) {
     this.#options = options;
@@ -145,98 +145,98 @@ export class SharedLines {
 
   add(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    quietly(() => appendFileSync(this.#opened(), lines.map((line) => `${line}\n`).join("")));
+    ignoreErrors(() => appendFileSync(this.#getDescriptor(), lines.map((line) => `${line}\n`).join("")));
   }
 
   /** The lines of each file; the same array as long as a file is the same. */
   files(): readonly (readonly string[])[] {
-    quietly(() => {
-      const folder = this.#shared();
+    ignoreErrors(() => {
+      const directory = this.#getDirectoryPath();
       // By the parent before the name, a file is known as that of a process that is gone.
-      const files = readdirSync(folder).filter((file) => file.replace(/^\d+-/, "") === this.#name);
-      for (const file of files) quietly(() => this.#readAgain(join(folder, file)));
+      const readFiles = readdirSync(directory).filter((file) => file.replace(/^\d+-/, "") === this.#name);
+      for (const file of readFiles) ignoreErrors(() => this.#refreshFile(join(directory, file)));
     });
-    return [...this.#read.values()].map(({ lines }) => lines);
+    return [...this.#filesByPath.values()].map(({ lines }) => lines);
   }
 
   end(): void {
-    const folder = this.#folder;
-    const file = folder && this.#path();
-    this.#isOver = true;
-    if (folder === undefined || file === undefined) return;
-    this.#close();
-    quietly(() => rmSync(file, { force: true }));
+    const directory = this.#directory;
+    const file = directory && this.#getPath();
+    this.#isClosed = true;
+    if (directory === undefined || file === undefined) return;
+    this.#closeFile();
+    ignoreErrors(() => rmSync(file, { force: true }));
     // By then the folder's number may be that of another one.
-    atExit.delete(file);
-    this.#folder = undefined;
-    quietly(() => folder[Symbol.dispose]());
+    filesToRemove.delete(file);
+    this.#directory = undefined;
+    ignoreErrors(() => directory[Symbol.dispose]());
   }
 
-  #readAgain(file: string): void {
+  #refreshFile(file: string): void {
     const stat = lstatSync(file);
     if (!stat.isFile()) return;
     const { size } = stat;
-    if (this.#read.get(file)?.size === size) return;
-    this.#read.set(file, { size, lines: readFileSync(file, "utf8").split("\n") });
+    if (this.#filesByPath.get(file)?.size === size) return;
+    this.#filesByPath.set(file, { size, lines: readFileSync(file, "utf8").split("\n") });
   }
 
   /** To be written at its end, and open for a while: what is made of a list of thousands is told one by one. */
-  #opened(): number {
+  #getDescriptor(): number {
     // One that another process of the run has taken away at its end is made anew.
-    if (this.#open !== undefined && fstatSync(this.#open).nlink === 0) this.#close();
-    if (this.#open === undefined) {
-      this.#open = openSync(this.#path(), "a", 0o600);
-      setTimeout(() => this.#close(), OPEN_MS).unref();
+    if (this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink === 0) this.#closeFile();
+    if (this.#descriptor === undefined) {
+      this.#descriptor = openSync(this.#getPath(), "a", 0o600);
+      setTimeout(() => this.#closeFile(), CLOSE_DELAY_MS).unref();
     }
-    return this.#open;
+    return this.#descriptor;
   }
 
-  #close(): void {
-    const open = this.#open;
-    this.#open = undefined;
-    if (open !== undefined) quietly(() => closeSync(open));
+  #closeFile(): void {
+    const descriptor = this.#descriptor;
+    this.#descriptor = undefined;
+    if (descriptor !== undefined) ignoreErrors(() => closeSync(descriptor));
   }
 
-  #path(): string {
-    return join(this.#shared(), `${this.#options.parent}-${this.#name}`);
+  #getPath(): string {
+    return join(this.#getDirectoryPath(), `${this.#options.parent}-${this.#name}`);
   }
 
-  #shared(): string {
-    if (this.#isOver) throw new Error("the run is over");
-    if (this.#folder !== undefined) return this.#folder.path;
-    const folder = firstUsable(this.#options.folders);
-    if (folder === undefined) throw new Error("there is no folder to share a file in");
-    removeForgotten(folder.path);
-    this.#folder = folder;
-    removedAtExit(this.#path());
-    return folder.path;
+  #getDirectoryPath(): string {
+    if (this.#isClosed) throw new Error("the run is over");
+    if (this.#directory !== undefined) return this.#directory.path;
+    const directory = openFirstUsable(this.#options.folders);
+    if (directory === undefined) throw new Error("there is no folder to share a file in");
+    removeStaleFiles(directory.path);
+    this.#directory = directory;
+    removeAtExit(this.#getPath());
+    return directory.path;
   }
 }
 
-const atExit = new Set<string>();
-let isHeard = false;
+const filesToRemove = new Set<string>();
+let hasExitListener = false;
 
 /** A process that is attached to begins a session for each run. */
-function removedAtExit(file: string): void {
-  if (!isHeard) {
-    isHeard = true;
+function removeAtExit(file: string): void {
+  if (!hasExitListener) {
+    hasExitListener = true;
     process.once("exit", () => {
-      for (const one of atExit) quietly(() => rmSync(one, { force: true }));
+      for (const path of filesToRemove) ignoreErrors(() => rmSync(path, { force: true }));
     });
   }
-  atExit.add(file);
+  filesToRemove.add(file);
 }
 
 /** The first folder that is this user's alone, and can be written to. */
-function firstUsable(places: readonly FolderPlace[]): OwnFolder | undefined {
-  for (const place of places) {
-    let folder: OwnFolder | undefined;
+function openFirstUsable(locations: readonly FolderPlace[]): OwnFolder | undefined {
+  for (const location of locations) {
+    let directory: OwnFolder | undefined;
     try {
-      folder = openOwnFolder(place);
-      accessSync(folder.path, constants.W_OK);
-      return folder;
+      directory = openOwnFolder(location);
+      accessSync(directory.path, constants.W_OK);
+      return directory;
     } catch {
-      folder?.[Symbol.dispose]();
+      directory?.[Symbol.dispose]();
       // The next one may be.
     }
   }
@@ -244,20 +244,20 @@ function firstUsable(places: readonly FolderPlace[]): OwnFolder | undefined {
 }
 
 /** A run lasts less. */
-const RUN_MS = 7 * 86_400_000;
+const MAX_RUN_MS = 7 * 86_400_000;
 
 /** Takes away what runs have left that are over: a provider process is killed, and can't clean up after itself. */
-function removeForgotten(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const file = join(folder, name);
-    quietly(() => {
+function removeStaleFiles(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const file = join(directory, name);
+    ignoreErrors(() => {
       const [, parent, machine] = /^(\d+)-([0-9a-f]{6})-/.exec(name) ?? [];
       // Processes of another machine, or of another container, have numbers of their own.
-      const isOver =
+      const isStale =
         machine === thisMachine()
           ? !isRunning(Number(parent))
-          : Date.now() - lstatSync(file).mtimeMs > RUN_MS;
-      if (isOver) rmSync(file, { force: true });
+          : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
+      if (isStale) rmSync(file, { force: true });
     });
   }
 }
@@ -268,7 +268,7 @@ export function hash(text: string): string {
 }
 
 /** What is shared is a further safety; that it can't be shared is no failure. */
-function quietly(work: () => void): void {
+function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {

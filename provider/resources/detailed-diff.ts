@@ -19,14 +19,14 @@ export function withDetailedDiff(
   modules?: Iterable<NodeModule>,
 ): dynamic.DiffResult {
   if (result.changes !== true || changes.length === 0) return result;
-  if (!isPrepared(modules)) return result;
+  if (!prepareHost(modules)) return result;
   return {
     ...result,
     get changes() {
-      next = changes;
+      pendingChanges = changes;
       // Whoever reads it and sets nothing leaves nothing behind for the answer of another.
       queueMicrotask(() => {
-        if (next === changes) next = undefined;
+        if (pendingChanges === changes) pendingChanges = undefined;
       });
       return true;
     },
@@ -34,7 +34,7 @@ export function withDetailedDiff(
 }
 
 /** What the host's messages are generated from: `DiffResponse` and `PropertyDiff` of Pulumi's `provider.proto`. */
-interface HostMessages {
+interface HostDiffMessages {
   readonly DiffResponse: { readonly prototype: DiffResponse };
   readonly PropertyDiff: {
     new (): PropertyDiff;
@@ -54,37 +54,37 @@ interface PropertyDiff {
 }
 
 /** What the next answer in which the host sets `changes` is about. */
-let next: readonly Change[] | undefined;
+let pendingChanges: readonly Change[] | undefined;
 
-const prepared = new WeakSet<object>();
+const preparedPrototypes = new WeakSet<object>();
 
 /** Sees to it, once, that the host's answers take details; false when this is no host, or not one that is known. */
-function isPrepared(modules: Iterable<NodeModule> | undefined): boolean {
+function prepareHost(modules: Iterable<NodeModule> | undefined): boolean {
   try {
-    const messages = messagesOfHost(modules) as HostMessages | undefined;
+    const messages = messagesOfHost(modules) as HostDiffMessages | undefined;
     if (messages === undefined) return false;
     const { prototype } = messages.DiffResponse;
-    if (prepared.has(prototype)) return true;
+    if (preparedPrototypes.has(prototype)) return true;
     const { setChanges } = prototype;
     if (typeof setChanges !== "function" || typeof messages.PropertyDiff !== "function") return false;
     prototype.setChanges = function (value) {
-      const changes = next;
-      next = undefined;
-      const answer = setChanges.call(this, value);
-      if (changes !== undefined) describeIfPossible(this, changes, messages);
-      return answer;
+      const changes = pendingChanges;
+      pendingChanges = undefined;
+      const result = setChanges.call(this, value);
+      if (changes !== undefined) tryDescribeChanges(this, changes, messages);
+      return result;
     };
-    prepared.add(prototype);
+    preparedPrototypes.add(prototype);
     return true;
   } catch {
     return false;
   }
 }
 
-function describeIfPossible(
+function tryDescribeChanges(
   response: DiffResponse,
   changes: readonly Change[],
-  messages: HostMessages,
+  messages: HostDiffMessages,
 ): void {
   try {
     describeChanges(response, changes, messages);
@@ -100,15 +100,15 @@ function describeIfPossible(
 export function describeChanges(
   response: DiffResponse,
   changes: readonly Change[],
-  { PropertyDiff }: Pick<HostMessages, "PropertyDiff">,
+  { PropertyDiff }: Pick<HostDiffMessages, "PropertyDiff">,
 ): void {
   response.setDiffsList([...new Set(changes.map(({ property }) => propertyOfPath(property)))]);
   if (changes.length === 0 || !changes.every(({ property }) => isReadablePath(property))) return;
   const details = response.getDetaileddiffMap();
   for (const { property, kind, replace } of changes) {
     const detail = new PropertyDiff();
-    const verb = kind.toUpperCase() as Uppercase<Change["kind"]>;
-    detail.setKind(PropertyDiff.Kind[replace ? (`${verb}_REPLACE` as const) : verb]);
+    const kindName = kind.toUpperCase() as Uppercase<Change["kind"]>;
+    detail.setKind(PropertyDiff.Kind[replace ? (`${kindName}_REPLACE` as const) : kindName]);
     details.set(property, detail);
   }
   // Last, for the engine looks at the details only when it is set.

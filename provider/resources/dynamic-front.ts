@@ -18,27 +18,31 @@ import { nameInUrn, type ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
-  const front = frontOf(kind, session);
+  const adapter = frontOf(kind, session);
   hearRequests();
   passPropertiesOn();
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
-      session.configure(safely((key) => request.config.get(key)));
+      session.configure(ignoreConfigErrors((key) => request.config.get(key)));
     },
 
     check: async (olds: Properties, news: Properties) =>
-      await quietly(async () => {
-        const { [NAME_PROPERTY]: told, [OWN_DOMAINS_PROPERTY]: own, ...args } = fromPulumi(news);
-        if (typeof own === "string") session.sameTenant.isOf(JSON.parse(own) as string[]);
-        const named = { id: String(told ?? ""), name: nameIn(told) };
-        const { inputs, failures } = front.check(args, fromPulumi(olds), named);
+      await convertErrors(async () => {
+        const {
+          [NAME_PROPERTY]: declaredName,
+          [OWN_DOMAINS_PROPERTY]: ownDomains,
+          ...args
+        } = fromPulumi(news);
+        if (typeof ownDomains === "string") session.sameTenant.isOf(JSON.parse(ownDomains) as string[]);
+        const resource = { id: String(declaredName ?? ""), name: parseResourceName(declaredName) };
+        const { inputs, failures } = adapter.check(args, fromPulumi(olds), resource);
         return { inputs: toPulumi(inputs), failures: [...failures] };
       }),
 
     diff: async (id: string, olds: Properties, news: Properties) =>
-      await quietly(async () => {
-        const changes = front.diff(id, fromPulumi(olds), fromPulumi(news));
+      await convertErrors(async () => {
+        const changes = adapter.diff(id, fromPulumi(olds), fromPulumi(news));
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
         // What comes from the native plugin is updated, with no request to the service, so that its state gets the provider.
         const isForeign = olds[PROVIDER_PROPERTY] === undefined;
@@ -46,39 +50,43 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
       }),
 
     create: async (inputs: Properties) =>
-      await keepingPartial(inputs, async () => {
-        const { id, outputs } = await front.create(fromPulumi(inputs), secondsFor(inputs));
+      await convertPartialFailure(inputs, async () => {
+        const { id, outputs } = await adapter.create(fromPulumi(inputs), secondsFor(inputs));
         return { id, outs: outputs };
       }),
 
     read: async (id: string, props: Properties = {}) =>
-      await quietly(async () => {
-        const found = await front.read(id, fromPulumi(props));
+      await convertErrors(async () => {
+        const readResource = await adapter.read(id, fromPulumi(props));
         // An id left out tells the engine that the resource is gone.
-        if (found === undefined) return {};
-        const { inputs, outputs } = found;
-        return { id: found.id, props: outputs, ...(inputs === undefined ? {} : { inputs: { ...inputs } }) };
+        if (readResource === undefined) return {};
+        const { inputs, outputs } = readResource;
+        return {
+          id: readResource.id,
+          props: outputs,
+          ...(inputs === undefined ? {} : { inputs: { ...inputs } }),
+        };
       }),
 
     update: async (id: string, olds: Properties, news: Properties) =>
-      await keepingPartial(news, async () => ({
-        outs: await front.update(id, fromPulumi(olds), fromPulumi(news), secondsFor(news)),
+      await convertPartialFailure(news, async () => ({
+        outs: await adapter.update(id, fromPulumi(olds), fromPulumi(news), secondsFor(news)),
       })),
 
     delete: async (id: string, props: Properties) => {
       const { seconds, urn } = deletingNow();
-      await quietly(async () => await front.delete(id, fromPulumi(props), seconds, nameInUrn(urn)));
+      await convertErrors(async () => await adapter.delete(id, fromPulumi(props), seconds, nameInUrn(urn)));
     },
   };
 }
 
 /** The name out of what a resource tells of itself: with a number before it, where a name is not enough. */
-function nameIn(told: unknown): string | undefined {
-  return typeof told === "string" ? told.replace(/^\d+:/, "") : undefined;
+function parseResourceName(declaredName: unknown): string | undefined {
+  return typeof declaredName === "string" ? declaredName.replace(/^\d+:/, "") : undefined;
 }
 
 /** The host's configuration object fails when the engine has given it none, and a preview may not know a value yet. */
-function safely(source: ConfigSource): ConfigSource {
+function ignoreConfigErrors(source: ConfigSource): ConfigSource {
   return (key) => {
     try {
       const value = source(key);
@@ -93,8 +101,8 @@ function safely(source: ConfigSource): ConfigSource {
  * A partial failure becomes the engine's "created, but failed to initialize", which keeps the resource in state. Its
  * properties must carry the provider, or the host can't delete it later.
  */
-async function keepingPartial<T>(inputs: Properties, work: () => Promise<T>): Promise<T> {
-  return await quietly(async () => {
+async function convertPartialFailure<T>(inputs: Properties, work: () => Promise<T>): Promise<T> {
+  return await convertErrors(async () => {
     try {
       return await work();
     } catch (error) {
@@ -112,16 +120,16 @@ async function keepingPartial<T>(inputs: Properties, work: () => Promise<T>): Pr
  * The engine tells an error at its resource, and the host prints it with its stack beside. For one that is written for
  * people the first comes with its code and the second is cut down to its name; an unexpected one keeps its stack.
  */
-async function quietly<T>(work: () => Promise<T>): Promise<T> {
+async function convertErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     const { name, code, stack } = error;
-    const isDebugged = Boolean(process.env["EMAIL_SECURITY_DEBUG"]);
+    const isDebug = Boolean(process.env["EMAIL_SECURITY_DEBUG"]);
     throw Object.assign(new Error(withCode(error), { cause: error }), {
       toString: () => `${name} (${code})`,
-      stack: isDebugged ? stack : "the details are told at its resource",
+      stack: isDebug ? stack : "the details are told at its resource",
     });
   }
 }

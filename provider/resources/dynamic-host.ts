@@ -1,20 +1,20 @@
 import { createRequire } from "node:module";
 
-const HOST = /[\\/]cmd[\\/]dynamic-provider[\\/]index\.js$/;
-const MESSAGES = /[\\/]proto[\\/]provider_pb\.js$/;
+const HOST_PATH = /[\\/]cmd[\\/]dynamic-provider[\\/]index\.js$/;
+const MESSAGES_PATH = /[\\/]proto[\\/]provider_pb\.js$/;
 
 /**
  * What Pulumi's host of dynamic resources says and is told by, generated from its `provider.proto`; undefined where this is no
  * such host. As the host itself has loaded it: its package need not be the one that would be found from here.
  */
-export function messagesOfHost(modules: Iterable<NodeModule> = loadedModules()): unknown {
+export function messagesOfHost(modules: Iterable<NodeModule> = listLoadedModules()): unknown {
   for (const host of modules) {
-    if (!HOST.test(host.filename)) continue;
-    return host.children.find((child) => MESSAGES.test(child.filename))?.exports;
+    if (!HOST_PATH.test(host.filename)) continue;
+    return host.children.find((child) => MESSAGES_PATH.test(child.filename))?.exports;
   }
   return undefined;
 }
 
-function loadedModules(): Iterable<NodeModule> {
+function listLoadedModules(): Iterable<NodeModule> {
   return Object.values(createRequire(__filename).cache).filter((module) => module !== undefined);
 }

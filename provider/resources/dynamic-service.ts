@@ -14,26 +14,28 @@ import { nameInUrn, type ResourceKind } from "./resource-type";
 import { ProviderSession } from "./session";
 import { type HandlerName, shell } from "./shell";
 
-const fromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
+const requireFromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
 // As Pulumi's SDK has loaded them: they are its packages.
-const grpc = fromPulumi("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-const { Any } = fromPulumi(
+const grpc = requireFromPulumi("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
+const { Any } = requireFromPulumi(
   "google-protobuf/google/protobuf/any_pb",
 ) as typeof import("google-protobuf/google/protobuf/any_pb.js");
-const { Empty } = fromPulumi(
+const { Empty } = requireFromPulumi(
   "google-protobuf/google/protobuf/empty_pb",
 ) as typeof import("google-protobuf/google/protobuf/empty_pb.js");
-const { Struct } = fromPulumi(
+const { Struct } = requireFromPulumi(
   "google-protobuf/google/protobuf/struct_pb",
 ) as typeof import("google-protobuf/google/protobuf/struct_pb.js");
-const { version } = fromPulumi("@pulumi/pulumi/package.json") as { readonly version: string };
+const { version } = requireFromPulumi("@pulumi/pulumi/package.json") as { readonly version: string };
 
 type Message<Name extends keyof typeof messages> = (typeof messages)[Name] extends new (
   ...args: never[]
-) => infer One
-  ? One
+) => infer Instance
+  ? Instance
   : never;
-type Provider = Required<Pick<dynamic.ResourceProvider, "check" | "diff" | "read" | "update" | "delete">> &
+type FullResourceProvider = Required<
+  Pick<dynamic.ResourceProvider, "check" | "diff" | "read" | "update" | "delete">
+> &
   dynamic.ResourceProvider;
 
 const HANDLERS: readonly (readonly [name: HandlerName, kind: ResourceKind])[] = [
@@ -43,7 +45,7 @@ const HANDLERS: readonly (readonly [name: HandlerName, kind: ResourceKind])[] = 
   ["vipList", "VipList"],
 ];
 
-const CALLS = [
+const CALL_NAMES = [
   "attach",
   "cancel",
   "check",
@@ -72,9 +74,9 @@ type Connection = string;
 export class DynamicService {
   readonly #environment: NodeJS.ProcessEnv;
   #engine = "";
-  readonly #runs = new Map<Connection, Run>();
-  #underWay = 0;
-  #isForeign = false;
+  readonly #runs = new Map<Connection, ConnectionRun>();
+  #activeCalls = 0;
+  #hasForeignRequest = false;
 
   /** @param environment what the host would have as its own: the tenant's key with it. */
   constructor(environment: NodeJS.ProcessEnv) {
@@ -83,12 +85,12 @@ export class DynamicService {
 
   /** Whether it was asked for what only Pulumi's host can serve, and has refused that before anything of it was done. */
   get isForeign(): boolean {
-    return this.#isForeign;
+    return this.#hasForeignRequest;
   }
 
   /** As gRPC serves it; of the calls that the host doesn't answer either, gRPC itself says so. */
   get rpcs(): UntypedServiceImplementation {
-    return Object.fromEntries(CALLS.map((name) => [name, this.#rpc(name)]));
+    return Object.fromEntries(CALL_NAMES.map((name) => [name, this.#createRpc(name)]));
   }
 
   /**
@@ -98,7 +100,7 @@ export class DynamicService {
    */
   end(): boolean {
     this.#endRuns();
-    return this.#underWay > 0;
+    return this.#activeCalls > 0;
   }
 
   attach(request: { getAddress(): string }): unknown {
@@ -114,39 +116,42 @@ export class DynamicService {
   }
 
   getPluginInfo(): unknown {
-    const answer = new plugin.PluginInfo();
-    answer.setVersion(version);
-    return answer;
+    const response = new plugin.PluginInfo();
+    response.setVersion(version);
+    return response;
   }
 
   async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
     const instance = nameInUrn(request.getUrn() ?? "");
     // The engine makes a second one where the stack's configuration is another than that of its last run.
     if (!isDefaultProvider(instance) || this.#runs.has(connection))
-      throw this.#foreign("this run's providers");
+      throw this.#buildForeignError("this run's providers");
     const session = new ProviderSession(this.#engine, () => {}, this.#environment);
     const providers = HANDLERS.map(
-      ([name, kind]) => [shell(name), dynamicFront(kind, session) as Provider] as const,
+      ([name, kind]) => [shell(name), dynamicFront(kind, session) as FullResourceProvider] as const,
     );
-    this.#runs.set(connection, { session, providers: new Map<unknown, Provider>(providers) });
-    const config = plainOf(request.getArgs());
+    this.#runs.set(connection, { session, providers: new Map<unknown, FullResourceProvider>(providers) });
+    const config = toPlainObject(request.getArgs());
     const get = (key: string): string | undefined =>
       runtime.unwrapRpcSecret(config[key]) as string | undefined;
     for (const [, provider] of providers) {
       await provider.configure?.({ config: { get } } as dynamic.ConfigureRequest);
     }
-    const answer = new messages.ConfigureResponse();
-    answer.setAcceptsecrets(false);
-    return answer;
+    const response = new messages.ConfigureResponse();
+    response.setAcceptsecrets(false);
+    return response;
   }
 
   async check(request: Message<"CheckRequest">, connection: Connection): Promise<unknown> {
-    const olds = plainOf(request.getOlds());
-    const news = plainOf(request.getNews());
-    const { inputs = news, failures = [] } = await this.#providerOf(connection, news, olds).check(olds, news);
-    const answer = new messages.CheckResponse();
-    answer.setInputs(structOf({ ...inputs, [PROVIDER_PROPERTY]: news[PROVIDER_PROPERTY] }));
-    answer.setFailuresList(
+    const olds = toPlainObject(request.getOlds());
+    const news = toPlainObject(request.getNews());
+    const { inputs = news, failures = [] } = await this.#getProvider(connection, news, olds).check(
+      olds,
+      news,
+    );
+    const response = new messages.CheckResponse();
+    response.setInputs(toStruct({ ...inputs, [PROVIDER_PROPERTY]: news[PROVIDER_PROPERTY] }));
+    response.setFailuresList(
       failures.map(({ property, reason }) => {
         const failure = new messages.CheckFailure();
         failure.setProperty(property);
@@ -154,65 +159,69 @@ export class DynamicService {
         return failure;
       }),
     );
-    return answer;
+    return response;
   }
 
   async diff(request: Message<"DiffRequest">, connection: Connection): Promise<unknown> {
-    const olds = plainOf(request.getOlds());
-    const news = plainOf(request.getNews());
-    const { changes, replaces = [] } = await this.#providerOf(connection, news, olds).diff(
+    const olds = toPlainObject(request.getOlds());
+    const news = toPlainObject(request.getNews());
+    const { changes, replaces = [] } = await this.#getProvider(connection, news, olds).diff(
       request.getId(),
       olds,
       news,
     );
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
-    const answer = new messages.DiffResponse();
-    answer.setChanges(changes === true ? DIFF_SOME : DIFF_NONE);
-    answer.setReplacesList(replaces);
-    return answer;
+    const response = new messages.DiffResponse();
+    response.setChanges(changes === true ? DIFF_SOME : DIFF_NONE);
+    response.setReplacesList(replaces);
+    return response;
   }
 
   async create(request: Message<"CreateRequest">, connection: Connection): Promise<unknown> {
-    const inputs = plainOf(request.getProperties());
-    const { id, outs } = await this.#providerOf(connection, inputs).create(inputs);
-    const answer = new messages.CreateResponse();
-    answer.setId(id);
-    answer.setProperties(withProvider(outs, inputs));
-    return answer;
+    const inputs = toPlainObject(request.getProperties());
+    const { id, outs } = await this.#getProvider(connection, inputs).create(inputs);
+    const response = new messages.CreateResponse();
+    response.setId(id);
+    response.setProperties(addProvider(outs, inputs));
+    return response;
   }
 
   async read(request: Message<"ReadRequest">, connection: Connection): Promise<unknown> {
-    const outputs = plainOf(request.getProperties());
-    const { id, props, inputs } = await this.#providerOf(connection, outputs).read(request.getId(), outputs);
-    const answer = new messages.ReadResponse();
-    if (id !== undefined) answer.setId(id);
-    answer.setProperties(withProvider(props, outputs));
-    if (inputs !== undefined) answer.setInputs(withProvider(inputs, outputs));
-    return answer;
+    const outputs = toPlainObject(request.getProperties());
+    const { id, props, inputs } = await this.#getProvider(connection, outputs).read(request.getId(), outputs);
+    const response = new messages.ReadResponse();
+    if (id !== undefined) response.setId(id);
+    response.setProperties(addProvider(props, outputs));
+    if (inputs !== undefined) response.setInputs(addProvider(inputs, outputs));
+    return response;
   }
 
   async update(request: Message<"UpdateRequest">, connection: Connection): Promise<unknown> {
-    const olds = plainOf(request.getOlds());
-    const news = plainOf(request.getNews());
-    const { outs } = await this.#providerOf(connection, news).update(request.getId(), olds, news);
-    const answer = new messages.UpdateResponse();
-    answer.setProperties(withProvider(outs, news));
-    return answer;
+    const olds = toPlainObject(request.getOlds());
+    const news = toPlainObject(request.getNews());
+    const { outs } = await this.#getProvider(connection, news).update(request.getId(), olds, news);
+    const response = new messages.UpdateResponse();
+    response.setProperties(addProvider(outs, news));
+    return response;
   }
 
   async delete(request: Message<"DeleteRequest">, connection: Connection): Promise<unknown> {
-    const outputs = plainOf(request.getProperties());
-    const provider = this.#providerOf(connection, outputs);
+    const outputs = toPlainObject(request.getProperties());
+    const provider = this.#getProvider(connection, outputs);
     // The name and the time that a delete has are heard when its id is asked for.
     await provider.delete(request.getId(), outputs);
     return new Empty();
   }
 
-  #providerOf(connection: Connection, properties: Properties, otherwise: Properties = {}): Provider {
-    const told = properties[PROVIDER_PROPERTY];
-    const which = told === PULUMI_UNKNOWN ? otherwise[PROVIDER_PROPERTY] : told;
-    const provider = this.#runs.get(connection)?.providers.get(which);
-    if (provider === undefined) throw this.#foreign("this dynamic resource");
+  #getProvider(
+    connection: Connection,
+    properties: Properties,
+    fallback: Properties = {},
+  ): FullResourceProvider {
+    const storedProvider = properties[PROVIDER_PROPERTY];
+    const providerText = storedProvider === PULUMI_UNKNOWN ? fallback[PROVIDER_PROPERTY] : storedProvider;
+    const provider = this.#runs.get(connection)?.providers.get(providerText);
+    if (provider === undefined) throw this.#buildForeignError("this dynamic resource");
     return provider;
   }
 
@@ -221,35 +230,35 @@ export class DynamicService {
     this.#runs.clear();
   }
 
-  #foreign(what: string): Error {
-    this.#isForeign = true;
-    return new Error(`Only Pulumi's own host of dynamic resources can serve ${what}.`);
+  #buildForeignError(subject: string): Error {
+    this.#hasForeignRequest = true;
+    return new Error(`Only Pulumi's own host of dynamic resources can serve ${subject}.`);
   }
 
-  #rpc(name: (typeof CALLS)[number]): handleUnaryCall<unknown, unknown> {
-    return async (call, answer) => {
-      this.#underWay += 1;
+  #createRpc(name: (typeof CALL_NAMES)[number]): handleUnaryCall<unknown, unknown> {
+    return async (call, callback) => {
+      this.#activeCalls += 1;
       try {
-        const answering = this[name] as (request: unknown, connection: Connection) => unknown;
-        answer(null, await answering.call(this, call.request, call.getPeer()));
+        const method = this[name] as (request: unknown, connection: Connection) => unknown;
+        callback(null, await method.call(this, call.request, call.getPeer()));
       } catch (error) {
-        answer(failureOf(error));
+        callback(buildPartialStatus(error));
       } finally {
-        this.#underWay -= 1;
+        this.#activeCalls -= 1;
       }
     };
   }
 }
 
 /** What one connection of an engine is served by. */
-interface Run {
+interface ConnectionRun {
   readonly session: ProviderSession;
   /** By the text that Pulumi stores in a resource as its provider. */
-  readonly providers: ReadonlyMap<unknown, Provider>;
+  readonly providers: ReadonlyMap<unknown, FullResourceProvider>;
 }
 
 /** What a front's error tells of a resource that was made, or changed, in part. */
-interface TellingError {
+interface PartialError {
   readonly message?: string;
   readonly id?: string;
   readonly properties?: Properties;
@@ -257,34 +266,34 @@ interface TellingError {
 }
 
 /** "Created, but failed to initialize", which keeps the resource in state, where the error says of which. */
-function failureOf(error: unknown): Partial<StatusObject> {
-  const { message = String(error), id, properties = {}, reasons = [] } = error as TellingError;
+function buildPartialStatus(error: unknown): Partial<StatusObject> {
+  const { message = String(error), id, properties = {}, reasons = [] } = error as PartialError;
   const metadata = new grpc.Metadata();
   if (id) {
-    const failed = new messages.ErrorResourceInitFailed();
-    failed.setId(id);
-    failed.setProperties(structOf(properties));
-    failed.setReasonsList(reasons);
+    const initFailure = new messages.ErrorResourceInitFailed();
+    initFailure.setId(id);
+    initFailure.setProperties(toStruct(properties));
+    initFailure.setReasonsList(reasons);
     const detail = new Any();
-    detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-    const told = new statusMessages.Status();
-    told.setCode(grpc.status.UNKNOWN);
-    told.setMessage(message);
-    told.addDetails(detail);
-    metadata.add("grpc-status-details-bin", Buffer.from(told.serializeBinary()));
+    detail.pack(initFailure.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+    const statusMessage = new statusMessages.Status();
+    statusMessage.setCode(grpc.status.UNKNOWN);
+    statusMessage.setMessage(message);
+    statusMessage.addDetails(detail);
+    metadata.add("grpc-status-details-bin", Buffer.from(statusMessage.serializeBinary()));
   }
   return { code: grpc.status.UNKNOWN, details: message, metadata };
 }
 
-function plainOf(struct: InstanceType<typeof Struct> | undefined): Properties {
+function toPlainObject(struct: InstanceType<typeof Struct> | undefined): Properties {
   return (struct?.toJavaScript() ?? {}) as Properties;
 }
 
-function structOf(properties: Properties): InstanceType<typeof Struct> {
+function toStruct(properties: Properties): InstanceType<typeof Struct> {
   return Struct.fromJavaScript(properties as Parameters<typeof Struct.fromJavaScript>[0]);
 }
 
 /** Without its provider, a resource could be served by nobody. */
-function withProvider(properties: Properties | undefined, from: Properties): InstanceType<typeof Struct> {
-  return structOf({ ...properties, [PROVIDER_PROPERTY]: from[PROVIDER_PROPERTY] });
+function addProvider(properties: Properties | undefined, source: Properties): InstanceType<typeof Struct> {
+  return toStruct({ ...properties, [PROVIDER_PROPERTY]: source[PROVIDER_PROPERTY] });
 }

@@ -30,10 +30,10 @@ const TENANT_PROPERTY = "tenant";
 const FINGERPRINT_PROPERTY = "people";
 
 /** How a run that accepts other people shows what it does to each resource: its fingerprint is made anew. */
-const OTHER_PEOPLE: Change = { property: FINGERPRINT_PROPERTY, kind: "update", replace: false };
+const FINGERPRINT_CHANGE: Change = { property: FINGERPRINT_PROPERTY, kind: "update", replace: false };
 
 /** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
-const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
+const TENANT_CHANGE: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
 /** A resource as a program names it. */
 export interface Named {
@@ -63,7 +63,7 @@ export interface Front {
   check(
     args: Properties,
     olds: Properties,
-    named: Named,
+    resource: Named,
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
   diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
@@ -132,15 +132,15 @@ export interface Session {
 export function frontOf(kind: ResourceKind, session: Session): Front {
   const lifecycle = lifecycleOf(kind);
   const list = listOf(kind);
-  const stateOf = ({
+  const stripAdapterOutputs = ({
     [TENANT_PROPERTY]: _tenant,
     [FINGERPRINT_PROPERTY]: _fingerprint,
     ...state
   }: Properties): object => state;
   /** What a resource is by its state, as if it were declared so. */
-  const declarationOf = (state: object): Declaration =>
+  const buildDeclaration = (state: object): Declaration =>
     lifecycle.declare(lifecycle.complete(state as Properties));
-  const withTenant = (state: object, before: Properties, { tenant }: Context): Properties => ({
+  const addTenant = (state: object, before: Properties, { tenant }: Context): Properties => ({
     ...state,
     ...withoutUndefined({
       [TENANT_PROPERTY]: session.tenant(),
@@ -148,91 +148,101 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     }),
   });
   /** What the state says is at this tenant. */
-  const expect = (outputs: Properties, declared: Declaration): void =>
+  const expectDeclared = (outputs: Properties, declared: Declaration): void =>
     session.sameTenant.expect(list, declared, outputs[FINGERPRINT_PROPERTY]);
   /** The tenant that a resource belongs to, where it is another than that of this process. */
-  const otherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
-    const tenant = session.tenant();
-    return typeof before === "string" && tenant !== undefined && before !== tenant ? before : undefined;
+  const findOtherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
+    const currentTenant = session.tenant();
+    return typeof before === "string" && currentTenant !== undefined && before !== currentTenant
+      ? before
+      : undefined;
   };
   /** What is to be deleted at another tenant than that of this process can't be: here something else would be deleted. */
-  const leave = (outputs: Properties, other: string, { isDeclared, say }: Context): void => {
-    const things = [...declarationOf(stateOf(outputs)).things()];
-    const [first] = things;
-    const names = `${first?.name ?? kind}${things.length > 1 ? ` and ${things.length - 1} more` : ""}`;
-    const where = `${names} belongs to ${other}, and this run reaches ${session.tenant()}`;
-    if (outputs["onDelete"] !== "keep" && !things.every(({ key }) => isDeclared(key))) {
+  const assertNothingToDelete = (
+    outputs: Properties,
+    otherTenantName: string,
+    { isDeclared, say }: Context,
+  ): void => {
+    const declaredItems = [...buildDeclaration(stripAdapterOutputs(outputs)).things()];
+    const [first] = declaredItems;
+    const names = `${first?.name ?? kind}${declaredItems.length > 1 ? ` and ${declaredItems.length - 1} more` : ""}`;
+    const explanation = `${names} belongs to ${otherTenantName}, and this run reaches ${session.tenant()}`;
+    if (outputs["onDelete"] !== "keep" && !declaredItems.every(({ key }) => isDeclared(key))) {
       throw new OtherTenantError(
-        `${where}, so nothing was deleted. Where that is another name of the same tenant, and this is to go, delete it in the console; else run with the address from before. To only forget it: \`pulumi state delete\` with its URN.`,
+        `${explanation}, so nothing was deleted. Where that is another name of the same tenant, and this is to go, delete it in the console; else run with the address from before. To only forget it: \`pulumi state delete\` with its URN.`,
       );
     }
     say(
-      `${where}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
+      `${explanation}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
     );
   };
   /** For what no state knows yet: only what is configured can tell that this is another tenant. */
-  const confirmUnknown = async (context: Context): Promise<void> => {
+  const confirmConfiguredTenant = async (context: Context): Promise<void> => {
     if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
   };
-  const found = (
+  const buildSnapshot = (
     result: ReadResult<object> | undefined,
     before: Properties,
     context: Context,
   ): Found | undefined => {
     if (result === undefined) return undefined;
     const { id, state, inputs } = result;
-    const answer = { id, outputs: withTenant(state, before, context) };
-    return inputs === undefined ? answer : { ...answer, inputs };
+    const snapshot = { id, outputs: addTenant(state, before, context) };
+    return inputs === undefined ? snapshot : { ...snapshot, inputs };
   };
-  const keepingTenant = async <T>(work: Promise<T>, before: Properties, context: Context): Promise<T> => {
+  const addTenantToFailure = async <T>(
+    work: Promise<T>,
+    before: Properties,
+    context: Context,
+  ): Promise<T> => {
     try {
       return await work;
     } catch (error) {
       if (!(error instanceof PartialFailure)) throw error;
       const { id, state, cause, reasons } = error;
-      throw new PartialFailure(id, withTenant(state as object, before, context), cause, [...reasons]);
+      throw new PartialFailure(id, addTenant(state as object, before, context), cause, [...reasons]);
     }
   };
   /** Does an operation with what it works with, at most for as long as it may take. */
-  const inTime = async <T>(
+  const runWithTimeout = async <T>(
     operation: "create" | "read" | "update" | "delete",
     seconds: number,
     work: (context: Context) => Promise<T>,
   ): Promise<T> => {
     const context = session.context();
     if (seconds <= 0) return await work(context);
-    const limit = new TimeLimit({ seconds, of: `customTimeouts.${operation} of this ${kind}` });
+    const timeout = new TimeLimit({ seconds, of: `customTimeouts.${operation} of this ${kind}` });
     try {
       return await work({
         ...context,
-        tenant: limit.tenant(context.tenant),
+        tenant: timeout.tenant(context.tenant),
         // What it asks is asked for all resources of the run.
-        confirmTenant: (...what) => limit.wait(() => context.confirmTenant(...what)),
+        confirmTenant: (...args) => timeout.wait(() => context.confirmTenant(...args)),
       });
     } finally {
-      limit.end();
+      timeout.end();
     }
   };
   let isChecked = false;
   return {
     check(args, olds, { id, name }) {
       isChecked = true;
-      const onlyRemoves = session.onlyRemoves();
-      const isLimited = onlyRemoves !== undefined && Object.keys(olds).length > 0;
+      const removalFilter = session.onlyRemoves();
+      const isRemovalOnly = removalFilter !== undefined && Object.keys(olds).length > 0;
       const { inputs, failures } =
-        isLimited && lifecycle.checkRemoval !== undefined
-          ? lifecycle.checkRemoval(olds, onlyRemoves)
+        isRemovalOnly && lifecycle.checkRemoval !== undefined
+          ? lifecycle.checkRemoval(olds, removalFilter)
           : lifecycle.check(args, olds, () => session.ownDomains());
       if (failures.length > 0 || Object.values(inputs).includes(UNKNOWN)) {
-        return { inputs, failures: told(failures, args) };
+        return { inputs, failures: mergeFailures(failures, args) };
       }
       const declaration = lifecycle.declare(lifecycle.complete(inputs));
       const collisions = session.declare({ kind, id, name }, declaration);
-      return { inputs, failures: told(collisions, args) };
+      return { inputs, failures: mergeFailures(collisions, args) };
     },
 
     diff(id, olds, news) {
-      const state = stateOf(olds);
+      const state = stripAdapterOutputs(olds);
       const inputs = lifecycle.complete(news);
       const changes = lifecycle.diff(state, inputs);
       // A refresh asks too, how what is there differs from what the last run declared: before any check, and nothing goes by that.
@@ -240,68 +250,72 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
       }
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
-      if (otherTenant(olds) !== undefined) return [...changes, MOVED];
-      const before = declarationOf(state);
+      if (findOtherTenant(olds) !== undefined) return [...changes, TENANT_CHANGE];
+      const before = buildDeclaration(state);
       session.manage(before);
-      expect(olds, before);
+      expectDeclared(olds, before);
       const ids = changes.some(({ replace }) => replace) ? [] : lifecycle.ids(id, state, inputs);
       // Nor does a refresh say who manages it in this run: it asks the process of the last one.
       if (ids.length > 0 && session.declares(before)) session.hold(ids);
-      const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
-      return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
+      const acceptsNewFingerprint = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
+      return acceptsNewFingerprint ? [...changes, FINGERPRINT_CHANGE] : changes;
     },
 
     importMismatch(olds, news) {
       const inputs = lifecycle.complete(news);
-      const changes = lifecycle.diff(stateOf(olds), inputs);
+      const changes = lifecycle.diff(stripAdapterOutputs(olds), inputs);
       if (!changes.some(({ replace }) => replace)) return undefined;
-      const nameOf = (declaration: Declaration) => [...declaration.things()][0]?.name ?? kind;
-      const declared = nameOf(lifecycle.declare(inputs));
+      const getDeclarationName = (declaration: Declaration) => [...declaration.things()][0]?.name ?? kind;
+      const declared = getDeclarationName(lifecycle.declare(inputs));
       // Where it is not known yet, there is no name to advise.
       const isKnown = !Object.values(news).includes(UNKNOWN);
       const id = isKnown ? ` such as ${quote(declared.replace(" ", ":"))}` : "";
-      return `The import names ${printable(nameOf(declarationOf(stateOf(olds))))}, and the program declares ${printable(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or take \`import\` out: then \`up\` takes over what is there as declared.`;
+      return `The import names ${printable(getDeclarationName(buildDeclaration(stripAdapterOutputs(olds))))}, and the program declares ${printable(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or take \`import\` out: then \`up\` takes over what is there as declared.`;
     },
 
     preview(inputs, before) {
-      const known = before === undefined ? undefined : { id: before.id, state: stateOf(before.outputs) };
-      const people = before?.outputs[FINGERPRINT_PROPERTY];
+      const knownResource =
+        before === undefined ? undefined : { id: before.id, state: stripAdapterOutputs(before.outputs) };
+      const fingerprint = before?.outputs[FINGERPRINT_PROPERTY];
       return {
-        ...lifecycle.foresee(lifecycle.complete(inputs), known),
+        ...lifecycle.foresee(lifecycle.complete(inputs), knownResource),
         [TENANT_PROPERTY]: session.tenant() ?? UNKNOWN,
         ...withoutUndefined({
-          [FINGERPRINT_PROPERTY]: people !== undefined && session.sameTenant.accepts() ? UNKNOWN : people,
+          [FINGERPRINT_PROPERTY]:
+            fingerprint !== undefined && session.sameTenant.accepts() ? UNKNOWN : fingerprint,
         }),
       };
     },
 
     create: (inputs, seconds = 0) =>
-      inTime("create", seconds, async (given) => {
-        const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
+      runWithTimeout("create", seconds, async (baseContext) => {
+        const context = { ...baseContext, isManaged: (key: string) => session.isManaged(key) };
         const work = lifecycle.create(lifecycle.complete(inputs), context);
-        const { id, state } = await keepingTenant(work, {}, context);
-        session.sameTenant.wrote(list, declarationOf(state), context.tenant);
-        return { id, outputs: withTenant(state, {}, context) };
+        const { id, state } = await addTenantToFailure(work, {}, context);
+        session.sameTenant.wrote(list, buildDeclaration(state), context.tenant);
+        return { id, outputs: addTenant(state, {}, context) };
       }),
 
     read: (id, outputs, seconds = 0) =>
-      inTime("read", seconds, async (context) => {
-        const state = stateOf(outputs);
+      runWithTimeout("read", seconds, async (context) => {
+        const state = stripAdapterOutputs(outputs);
         // What a program gives beside an id to look up may be less than a state.
-        const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
-        if (isWhole) {
-          const before = declarationOf(state);
-          expect(outputs, before);
+        const hasFullState = ["value", "email", "entries", "members"].some(
+          (name) => outputs[name] !== undefined,
+        );
+        if (hasFullState) {
+          const before = buildDeclaration(state);
+          expectDeclared(outputs, before);
           // What is replaced by name is checked and made as if it were new: that it is there is known by a refresh alone.
-          if (otherTenant(outputs) === undefined) session.manage(before);
+          if (findOtherTenant(outputs) === undefined) session.manage(before);
         }
-        return found(await lifecycle.read(id, state, context), outputs, context);
+        return buildSnapshot(await lifecycle.read(id, state, context), outputs, context);
       }),
 
     lookUp: (id, seconds = 0) =>
-      inTime("read", seconds, async (context) => {
-        await confirmUnknown(context);
-        return found(await lifecycle.lookUp(id, context), {}, context);
+      runWithTimeout("read", seconds, async (context) => {
+        await confirmConfiguredTenant(context);
+        return buildSnapshot(await lifecycle.lookUp(id, context), {}, context);
       }),
 
     async list(query) {
@@ -312,31 +326,31 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         );
       }
       const context = session.context();
-      await confirmUnknown(context);
+      await confirmConfiguredTenant(context);
       return await lifecycle.list(query, context);
     },
 
     update: (id, olds, inputs, seconds = 0) =>
-      inTime("update", seconds, async (given) => {
-        const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
-        const before = stateOf(olds);
-        if (otherTenant(olds) === undefined) expect(olds, declarationOf(before));
+      runWithTimeout("update", seconds, async (baseContext) => {
+        const context = { ...baseContext, isManaged: (key: string) => session.isManaged(key) };
+        const before = stripAdapterOutputs(olds);
+        if (findOtherTenant(olds) === undefined) expectDeclared(olds, buildDeclaration(before));
         if (session.sameTenant.accepts()) await context.confirmTenant(list);
         const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
-        const state = await keepingTenant(work, olds, context);
-        session.sameTenant.wrote(list, declarationOf(state), context.tenant);
-        return withTenant(state, olds, context);
+        const state = await addTenantToFailure(work, olds, context);
+        session.sameTenant.wrote(list, buildDeclaration(state), context.tenant);
+        return addTenant(state, olds, context);
       }),
 
     delete: (id, outputs, seconds = 0, name = "") =>
-      inTime("delete", seconds, async (context) => {
-        const other = otherTenant(outputs);
-        if (other !== undefined) leave(outputs, other, context);
+      runWithTimeout("delete", seconds, async (context) => {
+        const otherTenantName = findOtherTenant(outputs);
+        if (otherTenantName !== undefined) assertNothingToDelete(outputs, otherTenantName, context);
         else {
-          const state = stateOf(outputs);
-          const before = declarationOf(state);
+          const state = stripAdapterOutputs(outputs);
+          const before = buildDeclaration(state);
           session.manage(before);
-          expect(outputs, before);
+          expectDeclared(outputs, before);
           await lifecycle.delete(id, state, { ...context, successor: session.listNamed(kind, name) });
         }
       }),
@@ -348,20 +362,20 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
  * list; so what is about a list or a place in it, or about a value that can't be printed, is told without a property, in
  * one failure, a line each.
  */
-function told(failures: readonly ArgumentFailure[], args: RawArguments): ArgumentFailure[] {
-  const isAlone = ({ property }: ArgumentFailure): boolean =>
-    isInList(property) || !isPrintable(property) || !isPrintable(args[property]);
-  const alone = failures.filter(isAlone);
-  if (alone.length === 0) return [...failures];
-  const lines = alone.map(
+function mergeFailures(failures: readonly ArgumentFailure[], args: RawArguments): ArgumentFailure[] {
+  const isSeparate = ({ property }: ArgumentFailure): boolean =>
+    isListElementPath(property) || !isPrintable(property) || !isPrintable(args[property]);
+  const separateFailures = failures.filter(isSeparate);
+  if (separateFailures.length === 0) return [...failures];
+  const lines = separateFailures.map(
     ({ property, reason }) => `  ${printable(property)} ${reason.replaceAll("\n", "\n  ")}`,
   );
   return [
-    ...failures.filter((failure) => !isAlone(failure)),
+    ...failures.filter((failure) => !isSeparate(failure)),
     { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
   ];
 }
 
-function isInList(property: string): boolean {
+function isListElementPath(property: string): boolean {
   return /^(entries|members)\b/.test(property) || property.includes("[");
 }

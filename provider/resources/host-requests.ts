@@ -25,66 +25,71 @@ export interface Deleting {
   readonly urn: string;
 }
 
-const NOTHING_SAID: Deleting = { seconds: 0, urn: "" };
+const NO_DELETE_REQUEST: Deleting = { seconds: 0, urn: "" };
 
-const seconds = new WeakMap<object, number>();
-let deleting = NOTHING_SAID;
-const prepared = new WeakSet<object>();
+const timeouts = new WeakMap<object, number>();
+let currentDelete = NO_DELETE_REQUEST;
+const interceptedPrototypes = new WeakSet<object>();
 
 /** Begins to hear what the host is asked. */
 export function hearRequests(messages: unknown = messagesOfHost()): void {
-  const classes = (messages ?? {}) as Readonly<Record<string, RequestClass | undefined>>;
-  hear(classes["CreateRequest"], "getProperties", noteTime);
-  hear(classes["UpdateRequest"], "getNews", noteTime);
-  hear(classes["DeleteRequest"], "getId", (_id, request) => {
-    deleting = { seconds: secondsIn(request), urn: String(request.getUrn?.() ?? "") };
+  const requestClasses = (messages ?? {}) as Readonly<Record<string, RequestClass | undefined>>;
+  interceptMethod(requestClasses["CreateRequest"], "getProperties", recordTimeout);
+  interceptMethod(requestClasses["UpdateRequest"], "getNews", recordTimeout);
+  interceptMethod(requestClasses["DeleteRequest"], "getId", (_id, request) => {
+    currentDelete = { seconds: readTimeoutSeconds(request), urn: String(request.getUrn?.() ?? "") };
     // Whoever asks for an id and deletes nothing leaves nothing behind for another.
     queueMicrotask(() => {
-      deleting = NOTHING_SAID;
+      currentDelete = NO_DELETE_REQUEST;
     });
   });
 }
 
 /** How long what the host handed on may take, in seconds; 0 is as long as it takes. */
 export function secondsFor(properties: object): number {
-  return seconds.get(properties) ?? 0;
+  return timeouts.get(properties) ?? 0;
 }
 
 /** What the engine says of a delete, asked at once when the host has begun it. */
 export function deletingNow(): Deleting {
-  return deleting;
+  return currentDelete;
 }
 
 /** Sees to it, once, that somebody hears of a request when the host calls one of its methods. */
-function hear(
+function interceptMethod(
   request: RequestClass | undefined,
   method: string,
-  told: (answer: unknown, request: HostRequest) => void,
+  onCall: (result: unknown, request: HostRequest) => void,
 ): void {
-  const ask = request?.prototype[method];
-  if (request === undefined || typeof ask !== "function" || prepared.has(request.prototype)) return;
+  const originalMethod = request?.prototype[method];
+  if (
+    request === undefined ||
+    typeof originalMethod !== "function" ||
+    interceptedPrototypes.has(request.prototype)
+  )
+    return;
   request.prototype[method] = function (this: HostRequest) {
-    const answer = ask.call(this);
-    told(answer, this);
-    return answer;
+    const result = originalMethod.call(this);
+    onCall(result, this);
+    return result;
   };
-  prepared.add(request.prototype);
+  interceptedPrototypes.add(request.prototype);
 }
 
-function secondsIn(request: HostRequest): number {
-  const given: unknown = request.getTimeout?.();
-  return typeof given === "number" ? given : 0;
+function readTimeoutSeconds(request: HostRequest): number {
+  const timeout: unknown = request.getTimeout?.();
+  return typeof timeout === "number" ? timeout : 0;
 }
 
 /** Notes the time with the plain object that is made of a message's properties. */
-function noteTime(struct: unknown, request: HostRequest): void {
-  const given = secondsIn(request);
+function recordTimeout(struct: unknown, request: HostRequest): void {
+  const timeout = readTimeoutSeconds(request);
   const message = struct as { toJavaScript?: () => unknown } | undefined;
-  const plain = message?.toJavaScript;
-  if (given <= 0 || message === undefined || typeof plain !== "function") return;
+  const toJavaScript = message?.toJavaScript;
+  if (timeout <= 0 || message === undefined || typeof toJavaScript !== "function") return;
   message.toJavaScript = function () {
-    const properties = plain.call(this);
-    if (typeof properties === "object" && properties !== null) seconds.set(properties, given);
+    const properties = toJavaScript.call(this);
+    if (typeof properties === "object" && properties !== null) timeouts.set(properties, timeout);
     return properties;
   };
 }

@@ -22,7 +22,7 @@ interface StructClass {
 }
 
 interface Struct {
-  getFieldsMap(isNotMade?: boolean): Fields;
+  getFieldsMap(noLazyCreate?: boolean): Fields;
   toJavaScript(): object;
   serializeBinary(): Uint8Array;
 }
@@ -46,50 +46,50 @@ interface Writer {
   writeSerializedMessage(bytes: Uint8Array, start: number, end: number): void;
 }
 
-interface HostMessages {
+interface HostStructMessages {
   readonly CheckRequest: { deserializeBinary(bytes: Uint8Array): { getOlds(): object } };
 }
 
-const prepared = new WeakSet<object>();
+const preparedClasses = new WeakSet<object>();
 
 /** Sees to it, once, that the host reads and writes properties so. */
 export function passPropertiesOn(messages: unknown = messagesOfHost()): void {
   try {
-    const Struct = structOf(messages as HostMessages);
-    if (prepared.has(Struct) || !isAsKnown(Struct)) return;
-    prepared.add(Struct);
-    prepare(Struct);
+    const Struct = findStructClass(messages as HostStructMessages);
+    if (preparedClasses.has(Struct) || !isCompatible(Struct)) return;
+    preparedClasses.add(Struct);
+    replaceStructMethods(Struct);
   } catch {
     // As without.
   }
 }
 
 /** The class that the host's messages are made with: of its own copy of google-protobuf. Throws where there is none. */
-function structOf({ CheckRequest }: HostMessages): StructClass {
+function findStructClass({ CheckRequest }: HostStructMessages): StructClass {
   const empty = CheckRequest.deserializeBinary(Uint8Array.of(0x12, 0)).getOlds();
   return empty.constructor as StructClass;
 }
 
 /** Whether it writes what is written here, and reads that as it is read here. */
-function isAsKnown(Struct: StructClass): boolean {
+function isCompatible(Struct: StructClass): boolean {
   const sample = { list: ["é", -1.5, null, { "": true }], map: {}, text: "" };
-  const written = Struct.fromJavaScript(sample).serializeBinary();
-  const own = writeStruct(sample);
-  if (Buffer.compare(written, own) !== 0) return false;
-  const read = JSON.stringify(Struct.deserializeBinary(own).toJavaScript());
-  return read === JSON.stringify(readStruct(own));
+  const expectedBytes = Struct.fromJavaScript(sample).serializeBinary();
+  const ownBytes = writeStruct(sample);
+  if (Buffer.compare(expectedBytes, ownBytes) !== 0) return false;
+  const readJson = JSON.stringify(Struct.deserializeBinary(ownBytes).toJavaScript());
+  return readJson === JSON.stringify(readStruct(ownBytes));
 }
 
-function prepare(Struct: StructClass): void {
+function replaceStructMethods(Struct: StructClass): void {
   const { fromJavaScript, deserializeBinaryFromReader, serializeBinaryToWriter } = Struct;
   const { getFieldsMap, toJavaScript } = Struct.prototype;
-  const unread = new WeakMap<Struct, Unread>();
-  const read = (struct: Struct): void => {
-    const whole = unread.get(struct)?.read();
-    unread.delete(struct);
-    if (whole === undefined) return;
+  const unreadStructs = new WeakMap<Struct, UnreadStruct>();
+  const readPending = (struct: Struct): void => {
+    const fullStruct = unreadStructs.get(struct)?.read();
+    unreadStructs.delete(struct);
+    if (fullStruct === undefined) return;
     const fields = getFieldsMap.call(struct);
-    getFieldsMap.call(whole).forEach((value, name) => {
+    getFieldsMap.call(fullStruct).forEach((value, name) => {
       fields.set(name, value);
     });
   };
@@ -99,59 +99,59 @@ function prepare(Struct: StructClass): void {
     while (reader.nextField() && !reader.isEndGroup()) reader.skipField();
     const bytes = reader.getBuffer().subarray(start, reader.getCursor());
     const Reader = reader.constructor as ReaderClass;
-    if (!isOurs(bytes)) return deserializeBinaryFromReader.call(Struct, struct, new Reader(bytes));
-    unread.set(struct, {
+    if (!hasPackageMarker(bytes)) return deserializeBinaryFromReader.call(Struct, struct, new Reader(bytes));
+    unreadStructs.set(struct, {
       bytes,
       read: () => deserializeBinaryFromReader.call(Struct, new Struct(), new Reader(bytes)),
     });
     return struct;
   };
   Struct.fromJavaScript = (properties) => {
-    const bytes = hasOurProvider(properties)
-      ? orNone(() => writeStruct(properties as Readonly<Record<string, unknown>>))
+    const bytes = hasPackageProvider(properties)
+      ? tryOrUndefined(() => writeStruct(properties as Readonly<Record<string, unknown>>))
       : undefined;
     if (bytes === undefined) return fromJavaScript.call(Struct, properties);
     const struct = new Struct();
-    unread.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes)) });
+    unreadStructs.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes)) });
     return struct;
   };
   Struct.serializeBinaryToWriter = (struct, writer) => {
-    const bytes = unread.get(struct)?.bytes;
+    const bytes = unreadStructs.get(struct)?.bytes;
     if (bytes === undefined) serializeBinaryToWriter.call(Struct, struct, writer);
     else writer.writeSerializedMessage(bytes, 0, bytes.length);
   };
   Struct.prototype.toJavaScript = function () {
-    const bytes = unread.get(this)?.bytes;
-    const properties = bytes === undefined ? undefined : orNone(() => readStruct(bytes));
+    const bytes = unreadStructs.get(this)?.bytes;
+    const properties = bytes === undefined ? undefined : tryOrUndefined(() => readStruct(bytes));
     return properties ?? toJavaScript.call(this);
   };
   // By this, all code that is generated for the messages gets at what they hold.
-  Struct.prototype.getFieldsMap = function (isNotMade) {
-    read(this);
-    return getFieldsMap.call(this, isNotMade);
+  Struct.prototype.getFieldsMap = function (noLazyCreate) {
+    readPending(this);
+    return getFieldsMap.call(this, noLazyCreate);
   };
 }
 
 /** What stands in the properties of every resource of ours, and of no other: the host serves others too. */
-const OURS = "pulumi-email-security/runtime";
+const PACKAGE_MARKER = "pulumi-email-security/runtime";
 
-function isOurs({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
-  return Buffer.from(buffer, byteOffset, byteLength).includes(OURS);
+function hasPackageMarker({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  return Buffer.from(buffer, byteOffset, byteLength).includes(PACKAGE_MARKER);
 }
 
-function hasOurProvider(properties: object | null | undefined): boolean {
+function hasPackageProvider(properties: object | null | undefined): boolean {
   const { [PROVIDER_PROPERTY]: provider } = (properties ?? {}) as Readonly<Record<string, unknown>>;
-  return typeof provider === "string" && provider.includes(OURS);
+  return typeof provider === "string" && provider.includes(PACKAGE_MARKER);
 }
 
 /** What google-protobuf has not been asked to read: its bytes, and how it reads them. */
-interface Unread {
+interface UnreadStruct {
   readonly bytes: Uint8Array;
   readonly read: () => Struct;
 }
 
 /** What can't be read or written so, google-protobuf reads, writes or refuses in its own way. */
-function orNone<Made>(make: () => Made): Made | undefined {
+function tryOrUndefined<Result>(make: () => Result): Result | undefined {
   try {
     return make();
   } catch {

@@ -7,7 +7,7 @@ import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
 
 /** What a path of a resource's option can lead to: its arguments, and the content of a list. */
-const NAMED: Readonly<
+const PATH_TARGETS: Readonly<
   Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>
 > = {
   AllowDenyEntry: { schema: allowDenyEntryArguments },
@@ -23,27 +23,29 @@ const NAMED: Readonly<
  * @throws {InvalidArgumentError} that says how to write it.
  */
 export function refuseUnheardIgnores(kind: ResourceKind, paths: readonly string[]): void {
-  const refused = paths.flatMap((path) => {
-    const right = rightPath(kind, path);
-    return right === undefined
+  const problems = paths.flatMap((path) => {
+    const correctedPath = suggestIgnorePath(kind, path);
+    return correctedPath === undefined
       ? []
-      : [`ignoreChanges: ${excerpt(path, 300)} ignores nothing; write ${excerpt(right, 300)}.`];
+      : [`ignoreChanges: ${excerpt(path, 300)} ignores nothing; write ${excerpt(correctedPath, 300)}.`];
   });
-  if (refused.length === 0) return;
-  throw new InvalidArgumentError([...refused, "Nothing was changed."].join("\n"));
+  if (problems.length === 0) return;
+  throw new InvalidArgumentError([...problems, "Nothing was changed."].join("\n"));
 }
 
 /** What to write in the place of a path that ignores nothing; undefined for one that may ignore something. */
-function rightPath(kind: ResourceKind, path: string): string | undefined {
-  const { schema, list } = NAMED[kind];
-  const [property, key, ...more] = stepsOfPath(path) ?? [];
+function suggestIgnorePath(kind: ResourceKind, path: string): string | undefined {
+  const { schema, list } = PATH_TARGETS[kind];
+  const [property, key, ...remainingSteps] = stepsOfPath(path) ?? [];
   if (typeof property !== "string" || property === "*") return undefined;
   if (!Object.hasOwn(schema.shape, property)) return slipOf(property, Object.keys(schema.shape));
   if (property !== list?.property || key === undefined || key === "*") return undefined;
   if (typeof key === "number") return keyPath(property, list.exampleKey);
   // Without quotes, a name with dots is several steps.
-  const right = list.keyAsHeld(key) ?? list.keyAsHeld([key, ...more].join("."));
-  return right === undefined || (right === key && more.length === 0) ? undefined : keyPath(property, right);
+  const correctedPath = list.keyAsHeld(key) ?? list.keyAsHeld([key, ...remainingSteps].join("."));
+  return correctedPath === undefined || (correctedPath === key && remainingSteps.length === 0)
+    ? undefined
+    : keyPath(property, correctedPath);
 }
 
 /** Whether a path leads to an element of a list, by its key. */

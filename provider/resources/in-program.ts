@@ -19,26 +19,29 @@ export function checkInProgram(
   name: string,
   options: pulumi.CustomResourceOptions | undefined,
 ): void {
-  if (options?.import !== undefined) refuseImport(kind, name);
+  if (options?.import !== undefined) throwImportUnsupported(kind, name);
   const ignoreChanges = options?.ignoreChanges ?? [];
   // The build has it loaded only where it is called: it needs the schemas of all arguments, which single entries don't.
   if (ignoreChanges.length > 0) refuseUnheardIgnores(kind, ignoreChanges);
   refuseMisspeltVariables(process.env);
   refuseUnknownSettings();
-  refusePlainKey();
-  announceInstance(kind, options);
+  assertSecretApiKey();
+  announceProviderInstance(kind, options);
 }
 
 let announcements: Announcements | undefined;
 
 /** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
-function announceInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
+function announceProviderInstance(
+  kind: ResourceKind,
+  options: pulumi.CustomResourceOptions | undefined,
+): void {
   const engine = process.env["PULUMI_NODEJS_ENGINE"];
   const { parent } = options ?? {};
-  const inherited = pulumi.Resource.isInstance(parent)
+  const parentProvider = pulumi.Resource.isInstance(parent)
     ? parent.getProvider("pulumi-nodejs:dynamic:Resource")
     : undefined;
-  const provider = options?.provider ?? inherited;
+  const provider = options?.provider ?? parentProvider;
   // One that depends on another resource may have to wait for it to be written first.
   if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
   announcements ??= new Announcements(sharingOf(engine, process.env));
@@ -47,14 +50,14 @@ function announceInstance(kind: ResourceKind, options: pulumi.CustomResourceOpti
 
 /** @throws {ConfigurationError} for a key of the stack's configuration in our namespace that nobody reads. */
 export function refuseUnknownSettings(): void {
-  const own = Object.keys(pulumi.runtime.allConfig()).filter((key) => key.startsWith(`${NAMESPACE}:`));
-  const names = own.map((key) => key.slice(NAMESPACE.length + 1));
-  const refused = unknownSettings(names, pulumi.getProject());
-  if (refused.length > 0) throw new ConfigurationError(refused.join("\n"));
+  const ownKeys = Object.keys(pulumi.runtime.allConfig()).filter((key) => key.startsWith(`${NAMESPACE}:`));
+  const names = ownKeys.map((key) => key.slice(NAMESPACE.length + 1));
+  const problems = unknownSettings(names, pulumi.getProject());
+  if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
 }
 
 /** The engine gives dynamic resources the whole configuration of the stack, and keeps that in state as it is. */
-function refusePlainKey(): void {
+function assertSecretApiKey(): void {
   const key = `${NAMESPACE}:apiKey`;
   const runtime = pulumi.runtime as { readonly isConfigSecret?: (key: string) => boolean };
   if (pulumi.runtime.allConfig()[key] === undefined || runtime.isConfigSecret?.(key) !== false) return;
@@ -64,12 +67,12 @@ function refusePlainKey(): void {
 }
 
 /** The engine asks Pulumi's host of dynamic resources to read it without saying which provider it has. */
-function refuseImport(kind: ResourceKind, name: string): never {
-  const differing = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
+function throwImportUnsupported(kind: ResourceKind, name: string): never {
+  const adoptText = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
   throw new InvalidArgumentError(
     [
       `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
-      `Take it away: \`pulumi up\` takes over what is there as declared${differing}. \`npx email-security export\` writes down all that is there.`,
+      `Take it away: \`pulumi up\` takes over what is there as declared${adoptText}. \`npx email-security export\` writes down all that is there.`,
       "Or import over the native plugin; the program then imports from pulumi-email-security/native.",
     ].join("\n"),
   );

@@ -26,20 +26,24 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SET
 /**
  * Refuses arguments that are none.
  *
- * @param what takes them, as a person calls it: `Provider "acme"`.
+ * @param subject takes them, as a person calls it: `Provider "acme"`.
  * @throws {InvalidArgumentError} that names each, and what was meant.
  */
-export function refuseUnknownNames(what: string, given: object | undefined, known: readonly string[]): void {
-  const refused = Object.entries(given ?? {})
+export function refuseUnknownNames(
+  subject: string,
+  args: object | undefined,
+  known: readonly string[],
+): void {
+  const problems = Object.entries(args ?? {})
     .filter(([name, value]) => value !== undefined && !known.includes(name))
-    .map(([name]) => `${what}: ${quote(name)} is no argument; ${meantOrKnown(name, known)}`);
-  if (refused.length > 0) throw new InvalidArgumentError(refused.join("\n"));
+    .map(([name]) => `${subject}: ${quote(name)} is no argument; ${meantOrKnown(name, known)}`);
+  if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
 }
 
 /** @throws {ConfigurationError} for a variable of the environment that nobody reads and that was meant for one of ours. */
 export function refuseMisspeltVariables(environment: NodeJS.ProcessEnv): void {
-  const refused = misspeltSentences(environment);
-  if (refused.length > 0) throw new ConfigurationError(refused.join("\n"));
+  const problems = misspeltSentences(environment);
+  if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
 }
 
 /** The same as sentences. */
@@ -58,7 +62,7 @@ export function misspeltSentences(environment: NodeJS.ProcessEnv): string[] {
 export function unknownSettings(names: readonly string[], project: string | undefined): string[] {
   const hasOwnKeys = project === undefined || project === NAMESPACE;
   return names
-    .filter((name) => !SETTING_NAMES.some((known) => known === name))
+    .filter((name) => !SETTING_NAMES.some((settingName) => settingName === name))
     .filter((name) => name === "instance" || !hasOwnKeys || slipOf(name, SETTING_NAMES) !== undefined)
     .map((name) => {
       const key = `${NAMESPACE}:${name}`;

@@ -32,45 +32,51 @@ export interface ListArgs {
  *
  * @throws {InvalidArgumentError} where `ignoreChanges` names an element of an array that can't be keyed yet.
  */
-export function keyedWherePlain(kind: ListKind, content: unknown, ignored: readonly string[] = []): unknown {
-  const keyed = (known: unknown): unknown => keyedWherePlain(kind, known, ignored);
-  if (pulumi.Output.isInstance(content)) return content.apply(keyed);
-  if (content instanceof Promise) return content.then(keyed);
-  if (isPlain(content)) return keyedContent(kind, content) ?? content;
+export function keyedWherePlain(
+  kind: ListKind,
+  content: unknown,
+  ignoredPaths: readonly string[] = [],
+): unknown {
+  const encode = (resolvedContent: unknown): unknown => keyedWherePlain(kind, resolvedContent, ignoredPaths);
+  if (pulumi.Output.isInstance(content)) return content.apply(encode);
+  if (content instanceof Promise) return content.then(encode);
+  if (isPlainInput(content)) return keyedContent(kind, content) ?? content;
   // Pulumi keeps a secret as one by its key: under another it would be in the clear.
-  if (isKeyedOtherwise(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(keyed);
-  const unheard = Array.isArray(content) ? ignored.find((path) => namesElement(kind, path)) : undefined;
-  if (unheard === undefined) return content;
+  if (hasRenamedKey(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(encode);
+  const ineffectivePath = Array.isArray(content)
+    ? ignoredPaths.find((path) => namesElement(kind, path))
+    : undefined;
+  if (ineffectivePath === undefined) return content;
   throw new InvalidArgumentError(
-    `ignoreChanges: ${excerpt(unheard, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
+    `ignoreChanges: ${excerpt(ineffectivePath, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
   );
 }
 
 /** Whether a map has a key of a value that comes later, or is secret, which is another one in the keyed form. */
-function isKeyedOtherwise(kind: ListKind, content: unknown): boolean {
+function hasRenamedKey(kind: ListKind, content: unknown): boolean {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return false;
-  const texts = ["deny", ""];
+  const sampleTexts = ["deny", ""];
   return Object.entries(content).some(
     ([key, value]) =>
-      !isPlain(value) &&
-      texts.every((text) => !Object.hasOwn(keyedContent(kind, { [key]: text }) ?? {}, key)),
+      !isPlainInput(value) &&
+      sampleTexts.every((text) => !Object.hasOwn(keyedContent(kind, { [key]: text }) ?? {}, key)),
   );
 }
 
-let count = 0;
+let nameCount = 0;
 
 /**
  * What check is told of the resource: a number that no other resource of the program has, for a name may stand in a
  * program more than once, under different parents; and the name, for people.
  */
 export function ownName(name: string): string {
-  count += 1;
-  return `${count}:${name}`;
+  nameCount += 1;
+  return `${nameCount}:${name}`;
 }
 
 /** Whether all of it is known now: no output and no promise in it, at the depth that a list has. */
-function isPlain(value: unknown, depth = 3): boolean {
+function isPlainInput(value: unknown, depth = 3): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (pulumi.Output.isInstance(value) || value instanceof Promise || depth === 0) return false;
-  return Object.values(value).every((one) => isPlain(one, depth - 1));
+  return Object.values(value).every((inner) => isPlainInput(inner, depth - 1));
 }

@@ -10,7 +10,7 @@ export function guardProcess(): void {
   // The report that Node.js writes when it crashes, where it is told to, would hold the environment, and the key in it.
   if (process.report !== undefined) process.report.excludeEnv = true;
   exitWithParent();
-  exitWithStandardInput();
+  exitAfterStandardInput();
 }
 
 /**
@@ -28,7 +28,7 @@ export function exitWithParent(): void {
  * Ends this process when nobody holds the other end of its standard input any more. The engine does, as long as it runs; what
  * started this process need not be the engine, but a shell, or on Windows a .cmd file, that outlives it.
  */
-function exitWithStandardInput(): void {
+function exitAfterStandardInput(): void {
   if (!isPipe(process.stdin.fd)) return;
   process.stdin.once("close", () => process.exit(1)).resume();
   process.stdin.unref();

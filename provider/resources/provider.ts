@@ -47,12 +47,16 @@ export class Provider extends pulumi.ProviderResource {
           : { [`${NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
         ...(ownDomains === undefined
           ? {}
-          : { [`${NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((one) => JSON.stringify(one)) }),
+          : {
+              [`${NAMESPACE}:ownDomains`]: pulumi
+                .output(ownDomains)
+                .apply((domains) => JSON.stringify(domains)),
+            }),
       },
       opts,
     );
-    names.set(this, name);
-    settings.set(
+    instanceNames.set(this, name);
+    settingsByProvider.set(
       this,
       pulumi.output({
         ...args,
@@ -62,19 +66,19 @@ export class Provider extends pulumi.ProviderResource {
   }
 }
 
-const names = new WeakMap<Provider, string>();
+const instanceNames = new WeakMap<Provider, string>();
 
 /** The name that an instance's resources are configured with. */
 export function instanceNameOf(provider: Provider): string {
-  return names.get(provider) ?? "";
+  return instanceNames.get(provider) ?? "";
 }
 
 /** The arguments of each instance, for the functions, which run in the program itself. Never a property of it. */
-const settings = new WeakMap<Provider, pulumi.Output<SettingsClientOptions>>();
+const settingsByProvider = new WeakMap<Provider, pulumi.Output<SettingsClientOptions>>();
 
 /** @throws {ConfigurationError} when the instance is none of {@link Provider}. */
 export function settingsOf(provider: Provider): pulumi.Output<SettingsClientOptions> {
-  const own = settings.get(provider);
-  if (own !== undefined) return own;
+  const providerSettings = settingsByProvider.get(provider);
+  if (providerSettings !== undefined) return providerSettings;
   throw new ConfigurationError("The provider option must be a Provider of pulumi-email-security.");
 }

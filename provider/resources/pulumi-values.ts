@@ -19,28 +19,34 @@ export const OWN_DOMAINS_PROPERTY = "__ownDomains";
 /** Properties as the engine sends them, as plain data: without the provider of a dynamic resource. */
 export function fromPulumi(properties: Properties): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
-  return replaced(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
+  return replaceLeaves(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
 }
 
 /** Plain data as the engine takes it. */
 export function toPulumi(properties: Properties): Record<string, unknown> {
-  return replaced(properties, UNKNOWN, PULUMI_UNKNOWN) as Record<string, unknown>;
+  return replaceLeaves(properties, UNKNOWN, PULUMI_UNKNOWN) as Record<string, unknown>;
 }
 
 /** The same value with one leaf in the place of another, however deep. What holds none is passed on, not copied. */
-function replaced(value: unknown, from: unknown, to: unknown): unknown {
+function replaceLeaves(value: unknown, from: unknown, to: unknown): unknown {
   if (value === from) return to;
-  if (typeof value !== "object" || value === null || !holds(value, from)) return value;
-  if (Array.isArray(value)) return value.map((one) => replaced(one, from, to));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, from, to)]));
+  if (typeof value !== "object" || value === null || !containsLeaf(value, from)) return value;
+  if (Array.isArray(value)) return value.map((inner) => replaceLeaves(inner, from, to));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, replaceLeaves(inner, from, to)]),
+  );
 }
 
-function holds(value: object, leaf: unknown): boolean {
+function containsLeaf(value: object, searchedValue: unknown): boolean {
   const values = value as Properties;
   // Without a copy of thousands of values.
   for (const key in values) {
-    const one = values[key];
-    if (one === leaf || (typeof one === "object" && one !== null && holds(one, leaf))) return true;
+    const inner = values[key];
+    if (
+      inner === searchedValue ||
+      (typeof inner === "object" && inner !== null && containsLeaf(inner, searchedValue))
+    )
+      return true;
   }
   return false;
 }

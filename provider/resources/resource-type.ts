@@ -26,8 +26,8 @@ export function nativeType<Kind extends ResourceKind>(kind: Kind) {
 }
 
 /** The type in state of a resource of a front. */
-export function typeOf(front: FrontName, kind: ResourceKind): string {
-  return front === "native" ? nativeType(kind) : dynamicType(kind);
+export function typeOf(variant: FrontName, kind: ResourceKind): string {
+  return variant === "native" ? nativeType(kind) : dynamicType(kind);
 }
 
 /** The kind of resource that a type in state names, of either front; undefined for the resources of others. */

@@ -44,10 +44,10 @@ export interface SameTenantOptions {
   readonly moment?: () => Promise<unknown>;
 }
 
-const MOMENT_MS = 50;
-const MOST_MOMENTS = 20;
+const PAUSE_MS = 50;
+const MAX_MOMENTS = 20;
 /** So many of what is missing are named. */
-const TOLD = 3;
+const MAX_SHOWN_NAMES = 3;
 
 /**
  * Keeps a run from the tenant of another key. What tells them apart is what the stack's state says is there, by what the
@@ -61,30 +61,30 @@ export class SameTenant {
   readonly #options: SameTenantOptions;
   /** What the state says is at this tenant, by the first thing of each resource. */
   readonly #expected: Record<TenantList, Map<string, Declaration>> = { entries: new Map(), vips: new Map() };
-  readonly #counted = new Set<string>();
+  readonly #countedKeys = new Set<string>();
   /** What the state says of the tenant's people, and of which resource. */
   readonly #fingerprints = new Map<string, string>();
   readonly #ownDomains = new Set<string>();
-  #isThere = false;
-  #isAsPlanned = false;
-  #settled: Promise<void> | undefined;
-  #people: Promise<People | undefined> | undefined;
-  #seen: People | undefined;
+  #isConfirmed = false;
+  #matchesPlan = false;
+  #settling: Promise<void> | undefined;
+  #mailDomainsRead: Promise<People | undefined> | undefined;
+  #mailDomains: People | undefined;
   /** Of how many fingerprints and own domains the people were found to be. */
-  #foundRight = "";
-  #printed:
+  #checkedEvidence = "";
+  #cachedFingerprint:
     | { readonly people: People; readonly of: string | undefined; readonly as: string | undefined }
     | undefined;
   #hasWritten = false;
-  #hasRefused = false;
+  #hasThrown = false;
 
   constructor(options: SameTenantOptions) {
     this.#options = options;
   }
 
   /** Remembers domains of the tenant, which count instead of those that are configured: what settings files name. */
-  isOf(ownDomains: readonly string[]): void {
-    for (const domain of ownDomains) this.#ownDomains.add(domain);
+  isOf(domains: readonly string[]): void {
+    for (const domain of domains) this.#ownDomains.add(domain);
   }
 
   /** Whether a person says that this run may find the tenant emptied, or its people with other domains. */
@@ -99,10 +99,10 @@ export class SameTenant {
       this.#fingerprints.set(fingerprint, first?.name ?? "a list");
     }
     if (first === undefined || this.#expected[list].has(first.key)) return;
-    if (list === "vips" || !this.#isThere) this.#expected[list].set(first.key, declaration);
+    if (list === "vips" || !this.#isConfirmed) this.#expected[list].set(first.key, declaration);
     for (const { key } of declaration.things()) {
-      if (this.#counted.size >= ENOUGH) break;
-      this.#counted.add(key);
+      if (this.#countedKeys.size >= ENOUGH) break;
+      this.#countedKeys.add(key);
     }
   }
 
@@ -113,31 +113,31 @@ export class SameTenant {
    * @throws {OtherTenantError} that says what tells it, and what to check.
    */
   async confirm(list: TenantList, tenant: Tenant, { removes = false }: Confirming = {}): Promise<void> {
-    this.#people ??= this.#askForPeople(list, tenant);
-    this.#seen ??= await this.#people;
-    if (this.#strangeness() !== undefined && this.#seen?.isWhole === false) {
-      this.#people = this.#askForPeople("vips", tenant);
-      this.#seen = (await this.#people) ?? this.#seen;
+    this.#mailDomainsRead ??= this.#readMailDomains(list, tenant);
+    this.#mailDomains ??= await this.#mailDomainsRead;
+    if (this.#findMismatch() !== undefined && this.#mailDomains?.isWhole === false) {
+      this.#mailDomainsRead = this.#readMailDomains("vips", tenant);
+      this.#mailDomains = (await this.#mailDomainsRead) ?? this.#mailDomains;
     }
-    const strange = this.#strangeness();
+    const mismatch = this.#findMismatch();
     // A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now.
-    if (strange !== undefined && !(strange.isByState && (await this.#areVipsThere(tenant)))) {
-      this.#refuse(strange, tenant);
+    if (mismatch !== undefined && !(mismatch.isByState && (await this.#hasExpectedVips(tenant)))) {
+      this.#throwOtherTenant(mismatch, tenant);
     }
-    await this.#confirmByPlan(list, tenant);
-    await this.#confirmByState(list, tenant, removes);
+    await this.#assertPlannedIdentity(list, tenant);
+    await this.#assertExpectedState(list, tenant, removes);
   }
 
   /** What is written anew is no sign any more that the tenant is the one of before. */
   wrote(list: TenantList, declaration: Declaration, tenant: Tenant): void {
     this.#hasWritten = true;
     const [first] = declaration.things();
-    if (!this.#isThere && first !== undefined) this.#expected[list].set(first.key, NOTHING);
-    this.#keepIdentity(tenant);
+    if (!this.#isConfirmed && first !== undefined) this.#expected[list].set(first.key, NO_DECLARATION);
+    this.#writeIdentityFile(tenant);
   }
 
   /** A rollout keeps it in the stack's state. */
-  #keepIdentity(tenant: Tenant): void {
+  #writeIdentityFile(tenant: Tenant): void {
     const file = this.#options.environment[IDENTITY_FILE];
     const identity = file === undefined ? undefined : tenant.knownIdentity();
     if (file === undefined || identity === undefined) return;
@@ -151,22 +151,24 @@ export class SameTenant {
 
   /** What the state is to keep of the tenant's people: a salted fingerprint of their domains. */
   fingerprint(before: unknown, tenant: Tenant): string | undefined {
-    const people = tenant.knownPeople() ?? this.#seen;
-    const [any] = this.#fingerprints.keys();
-    const known = typeof before === "string" ? before : any;
-    if (people === undefined) return known;
-    if (this.#printed?.people !== people || this.#printed.of !== known) {
-      const as = this.accepts() ? renewed(known, people) : fingerprintOf(people, known);
-      this.#printed = { people, of: known, as };
+    const mailDomains = tenant.knownPeople() ?? this.#mailDomains;
+    const [firstFingerprint] = this.#fingerprints.keys();
+    const knownFingerprint = typeof before === "string" ? before : firstFingerprint;
+    if (mailDomains === undefined) return knownFingerprint;
+    if (this.#cachedFingerprint?.people !== mailDomains || this.#cachedFingerprint.of !== knownFingerprint) {
+      const current = this.accepts()
+        ? renewed(knownFingerprint, mailDomains)
+        : fingerprintOf(mailDomains, knownFingerprint);
+      this.#cachedFingerprint = { people: mailDomains, of: knownFingerprint, as: current };
     }
-    const { as: fingerprint } = this.#printed;
+    const { as: fingerprint } = this.#cachedFingerprint;
     if (fingerprint !== undefined && !this.#fingerprints.has(fingerprint)) {
       this.#fingerprints.set(fingerprint, "what this run has made");
     }
     return fingerprint;
   }
 
-  async #askForPeople(list: TenantList, tenant: Tenant): Promise<People | undefined> {
+  async #readMailDomains(list: TenantList, tenant: Tenant): Promise<People | undefined> {
     try {
       // Where VIPs are in the state, the engine asks about them too.
       return await tenant.people({ isRead: list === "vips" || this.#expected.vips.size > 0 });
@@ -179,122 +181,140 @@ export class SameTenant {
   }
 
   /** What the people tell. */
-  #strangeness(): Refusal | undefined {
-    const people = this.#seen;
-    const judged = `${this.#fingerprints.size} ${this.#ownDomains.size}`;
-    if (people === undefined || this.#foundRight === judged) return undefined;
+  #findMismatch(): TenantMismatch | undefined {
+    const mailDomains = this.#mailDomains;
+    const evidenceKey = `${this.#fingerprints.size} ${this.#ownDomains.size}`;
+    if (mailDomains === undefined || this.#checkedEvidence === evidenceKey) return undefined;
     // What is configured may be of several tenants, where their files are used on one machine.
     const ownDomains = this.#ownDomains.size > 0 ? this.#ownDomains : this.#options.ownDomains().names;
-    if (areStrangers(people, new OwnDomains([...ownDomains]))) {
+    if (areStrangers(mailDomains, new OwnDomains([...ownDomains]))) {
       return {
-        sign: strangersSign(people),
+        sign: strangersSign(mailDomains),
         way: ADD_OWN_DOMAIN,
       };
     }
-    const planned = this.#options.environment[PLANNED_FINGERPRINT];
-    if (strangersAmong(planned === undefined ? [] : [planned], people).length > 0) {
-      return { sign: otherPeopleSign(people), way: "Where it is the right one, plan the rollout anew." };
+    const plannedFingerprint = this.#options.environment[PLANNED_FINGERPRINT];
+    if (
+      strangersAmong(plannedFingerprint === undefined ? [] : [plannedFingerprint], mailDomains).length > 0
+    ) {
+      return { sign: otherPeopleSign(mailDomains), way: "Where it is the right one, plan the rollout anew." };
     }
-    const [stranger] = this.accepts() ? [] : strangersAmong(this.#fingerprints.keys(), people);
-    if (stranger === undefined) {
-      this.#foundRight = judged;
+    const [foreignFingerprint] = this.accepts() ? [] : strangersAmong(this.#fingerprints.keys(), mailDomains);
+    if (foreignFingerprint === undefined) {
+      this.#checkedEvidence = evidenceKey;
       return undefined;
     }
     return {
-      sign: otherPeopleSign(people, this.#fingerprints.get(stranger)),
-      way: this.#accepting("where its people have other domains now"),
+      sign: otherPeopleSign(mailDomains, this.#fingerprints.get(foreignFingerprint)),
+      way: this.#formatAcceptAdvice("where its people have other domains now"),
       isByState: true,
     };
   }
 
-  async #areVipsThere(tenant: Tenant): Promise<boolean> {
-    await this.#untilSettled();
-    return await tenant.holdsAny("vips", thingsIn(this.#expected.vips.values()));
+  async #hasExpectedVips(tenant: Tenant): Promise<boolean> {
+    await this.#waitUntilSettled();
+    return await tenant.holdsAny("vips", listDeclaredItems(this.#expected.vips.values()));
   }
 
   /** Compares what is there with what a rollout read when it was planned. Entries are read for that only where the VIPs don't show it. */
-  async #confirmByPlan(list: TenantList, tenant: Tenant): Promise<void> {
+  async #assertPlannedIdentity(list: TenantList, tenant: Tenant): Promise<void> {
     const text = this.#options.environment[PLANNED_IDENTITY];
-    if (text === undefined || this.#isAsPlanned) return;
-    const planned = JSON.parse(text) as TenantIdentity;
-    this.#isAsPlanned =
-      (list === "vips" && isStillTenant(await tenant.identity(list), peopleAlone(planned))) ||
-      isStillTenant(await tenant.identity("entries"), planned);
-    if (this.#isAsPlanned) return;
-    const sign = "it doesn't hold the entries or VIPs that were there when this rollout was planned";
-    this.#refuse({ sign, way: "Where it is the right one, plan the rollout again." }, tenant);
+    if (text === undefined || this.#matchesPlan) return;
+    const plannedFingerprint = JSON.parse(text) as TenantIdentity;
+    this.#matchesPlan =
+      (list === "vips" && isStillTenant(await tenant.identity(list), peopleAlone(plannedFingerprint))) ||
+      isStillTenant(await tenant.identity("entries"), plannedFingerprint);
+    if (this.#matchesPlan) return;
+    const evidence = "it doesn't hold the entries or VIPs that were there when this rollout was planned";
+    this.#throwOtherTenant(
+      { sign: evidence, way: "Where it is the right one, plan the rollout again." },
+      tenant,
+    );
   }
 
-  async #confirmByState(list: TenantList, tenant: Tenant, removes: boolean): Promise<void> {
-    if (this.#isThere || this.accepts()) return;
-    if (await this.#isAnyThere(list, tenant)) return;
-    await this.#untilSettled();
-    if (this.#counted.size < ENOUGH) return;
-    for (const one of LISTS) if (await this.#isAnyThere(one, tenant)) return;
-    if (removes && this.#seen !== undefined && this.#seen.domains.size > 0 && this.#fingerprints.size > 0)
+  async #assertExpectedState(list: TenantList, tenant: Tenant, isRemoval: boolean): Promise<void> {
+    if (this.#isConfirmed || this.accepts()) return;
+    if (await this.#hasAnyExpected(list, tenant)) return;
+    await this.#waitUntilSettled();
+    if (this.#countedKeys.size < ENOUGH) return;
+    for (const tenantList of TENANT_LISTS) if (await this.#hasAnyExpected(tenantList, tenant)) return;
+    if (
+      isRemoval &&
+      this.#mailDomains !== undefined &&
+      this.#mailDomains.domains.size > 0 &&
+      this.#fingerprints.size > 0
+    )
       return;
     // An earlier run may have made all of it moments ago.
-    for (const one of LISTS) {
-      while (this.#expected[one].size > 0 && (await tenant.readLater(one)))
-        if (await this.#isAnyThere(one, tenant)) return;
+    for (const tenantList of TENANT_LISTS) {
+      while (this.#expected[tenantList].size > 0 && (await tenant.readLater(tenantList)))
+        if (await this.#hasAnyExpected(tenantList, tenant)) return;
     }
-    const things = LISTS.flatMap((one) => [...this.#expected[one].values()]).flatMap(namesIn);
-    this.#refuse(
+    const itemNames = TENANT_LISTS.flatMap((tenantList) => [...this.#expected[tenantList].values()]).flatMap(
+      listFirstNames,
+    );
+    this.#throwOtherTenant(
       {
-        sign: `nothing of what this stack's state says is there: neither ${fewOf(things)}`,
-        way: this.#accepting("where it was emptied"),
+        sign: `nothing of what this stack's state says is there: neither ${formatNeitherNames(itemNames)}`,
+        way: this.#formatAcceptAdvice("where it was emptied"),
       },
       tenant,
     );
   }
 
-  async #isAnyThere(list: TenantList, tenant: Tenant): Promise<boolean> {
+  async #hasAnyExpected(list: TenantList, tenant: Tenant): Promise<boolean> {
     // Seen by another resource meanwhile, which leaves nothing to look for.
-    if (this.#isThere) return true;
+    if (this.#isConfirmed) return true;
     if (this.#expected[list].size === 0) return false;
-    const isThere = await tenant.holdsAny(list, thingsIn(this.#expected[list].values()));
-    this.#isThere ||= isThere;
-    if (this.#isThere) this.#expected.entries.clear();
-    return this.#isThere;
+    const isPresent = await tenant.holdsAny(list, listDeclaredItems(this.#expected[list].values()));
+    this.#isConfirmed ||= isPresent;
+    if (this.#isConfirmed) this.#expected.entries.clear();
+    return this.#isConfirmed;
   }
 
   /** The engine asks about each resource by itself, many at a time. */
-  async #untilSettled(): Promise<void> {
-    this.#settled ??= this.#settle();
-    await this.#settled;
+  async #waitUntilSettled(): Promise<void> {
+    this.#settling ??= this.#waitForRequests();
+    await this.#settling;
   }
 
-  async #settle(): Promise<void> {
-    const { moment = () => sleep(MOMENT_MS) } = this.#options;
-    for (let moments = 0, before = -1; moments < MOST_MOMENTS && before !== this.#counted.size; moments++) {
-      before = this.#counted.size;
-      if (before >= ENOUGH) return;
+  async #waitForRequests(): Promise<void> {
+    const { moment = () => sleep(PAUSE_MS) } = this.#options;
+    for (
+      let pauses = 0, previousCount = -1;
+      pauses < MAX_MOMENTS && previousCount !== this.#countedKeys.size;
+      pauses++
+    ) {
+      previousCount = this.#countedKeys.size;
+      if (previousCount >= ENOUGH) return;
       await moment();
     }
   }
 
-  #accepting(when: string): string {
-    return acceptingIt(when, this.#options.environment, this.#options.instance());
+  #formatAcceptAdvice(condition: string): string {
+    return acceptingIt(condition, this.#options.environment, this.#options.instance());
   }
 
   /** Told in full once, and not at each of thousands of resources. */
-  #refuse({ sign, way }: Refusal, { baseUrl }: Tenant): never {
-    const left = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
-    if (this.#hasRefused) {
-      throw new OtherTenantError(`${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${left}`);
+  #throwOtherTenant({ sign, way }: TenantMismatch, { baseUrl }: Tenant): never {
+    const outcomeText = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
+    if (this.#hasThrown) {
+      throw new OtherTenantError(
+        `${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${outcomeText}`,
+      );
     }
-    this.#hasRefused = true;
-    const earlier =
+    this.#hasThrown = true;
+    const refreshNote =
       this.#options.instance() === undefined
         ? ""
         : " (a refresh still uses the one of the last run; a run without it takes the program's)";
     throw new OtherTenantError(
-      `${OTHER_TENANT_LEAD}: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is${earlier}. ${way}`,
+      `${OTHER_TENANT_LEAD}: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${outcomeText} Check whose key ${this.#options.keyFrom()} is${refreshNote}. ${way}`,
     );
   }
 }
 
-interface Refusal {
+interface TenantMismatch {
   /** In the middle of a sentence. */
   readonly sign: string;
   readonly way: string;
@@ -302,24 +322,29 @@ interface Refusal {
   readonly isByState?: boolean;
 }
 
-const LISTS: readonly TenantList[] = ["entries", "vips"];
+const TENANT_LISTS: readonly TenantList[] = ["entries", "vips"];
 
-const NOTHING: Declaration = { isList: false, things: () => [], find: () => undefined, has: () => false };
+const NO_DECLARATION: Declaration = {
+  isList: false,
+  things: () => [],
+  find: () => undefined,
+  has: () => false,
+};
 
-function* thingsIn(declarations: Iterable<Declaration>): Iterable<DeclaredThing> {
+function* listDeclaredItems(declarations: Iterable<Declaration>): Iterable<DeclaredThing> {
   for (const declaration of declarations) yield* declaration.things();
 }
 
 /** The first names are enough. */
-function namesIn(declaration: Declaration): string[] {
+function listFirstNames(declaration: Declaration): string[] {
   const names: string[] = [];
   for (const { name } of declaration.things()) {
     names.push(name);
-    if (names.length > TOLD) break;
+    if (names.length > MAX_SHOWN_NAMES) break;
   }
   return names;
 }
 
-function fewOf(names: readonly string[]): string {
-  return [...names.slice(0, TOLD).map((name) => quote(name, 100)), "others"].join(" nor ");
+function formatNeitherNames(names: readonly string[]): string {
+  return [...names.slice(0, MAX_SHOWN_NAMES).map((name) => quote(name, 100)), "others"].join(" nor ");
 }

@@ -6,5 +6,5 @@ import { sdkUnfit } from "../settings/sdk-requirement";
  * comes after fails in ways that tell nobody why.
  */
 
-const refusal = sdkUnfit(version);
-if (refusal !== undefined) throw new Error(refusal);
+const sdkProblem = sdkUnfit(version);
+if (sdkProblem !== undefined) throw new Error(sdkProblem);

@@ -35,32 +35,32 @@ import { type ClaimedTenant, TenantClaims } from "./tenant-claims";
  * provider instance, so it knows one tenant; all its resources share it.
  */
 export class ProviderSession implements Session {
-  readonly #program = new Program();
+  readonly #programDeclarations = new Program();
   readonly #declarations: Declarations;
   readonly #claims: TenantClaims;
-  readonly #tell: (sentence: string) => void;
-  readonly #cancelled = new AbortController();
-  readonly #managed: Declaration[] = [];
+  readonly #logSentence: (sentence: string) => void;
+  readonly #abortController = new AbortController();
+  readonly #managedDeclarations: Declaration[] = [];
   readonly #environment: NodeJS.ProcessEnv;
   readonly sameTenant: SameTenant;
   #config: ConfigSource = () => undefined;
   #settings: SettingsClientOptions | undefined;
   #ownDomains: OwnDomains | undefined;
-  #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
-  #limit: { readonly onlyRemoves: OnlyRemoves | undefined } | undefined;
-  #current: Connected | undefined;
+  #cachedPlan: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
+  #removalLimit: { readonly onlyRemoves: OnlyRemoves | undefined } | undefined;
+  #connection: TenantConnection | undefined;
 
   /**
    * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
-   * @param tell tells a sentence to the person at the terminal.
+   * @param logSentence tells a sentence to the person at the terminal.
    * @param environment what it is configured by, beside the stack. Default: that of the process.
    */
   constructor(
     engine: string | undefined,
-    tell: (sentence: string) => void,
+    logSentence: (sentence: string) => void,
     environment: NodeJS.ProcessEnv = process.env,
   ) {
-    this.#tell = tell;
+    this.#logSentence = logSentence;
     this.#environment = environment;
     this.sameTenant = new SameTenant({
       environment,
@@ -69,9 +69,9 @@ export class ProviderSession implements Session {
       ownDomains: () => this.ownDomains(),
       say: (sentence) => this.say(sentence),
     });
-    const sharing = sharingOf(engine, environment);
-    this.#declarations = new Declarations(sharing);
-    this.#claims = new TenantClaims({ ...sharing, instance: () => instanceName(this.#config) });
+    const sharingOptions = sharingOf(engine, environment);
+    this.#declarations = new Declarations(sharingOptions);
+    this.#claims = new TenantClaims({ ...sharingOptions, instance: () => instanceName(this.#config) });
   }
 
   configure(source: ConfigSource): void {
@@ -81,39 +81,39 @@ export class ProviderSession implements Session {
   }
 
   context(): Context {
-    const { settings, tenant } = this.#connected();
-    const tenantKey = fingerprint(settings) ?? "";
+    const { settings, tenant } = this.#connect();
+    const tenantKey = getTenantKey(settings) ?? "";
     return {
       tenant,
-      confirmTenant: async (list, how) => {
-        await this.sameTenant.confirm(list, tenant, how);
-        await this.#claims.confirm(list, this.#claimed(settings));
+      confirmTenant: async (list, options) => {
+        await this.sameTenant.confirm(list, tenant, options);
+        await this.#claims.confirm(list, this.#buildClaimant(settings));
       },
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (ids) => this.hold(ids),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
       ownDomains: () => this.ownDomains(),
-      reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
+      reviewed: () => this.#getReviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
     };
   }
 
   /** The tenant's client. Throws when the configuration is missing. */
   client(): SettingsClient {
-    return this.#connected().client;
+    return this.#connect().client;
   }
 
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[] {
-    const collisions = this.#program.declare(owner, declaration);
+    const collisions = this.#programDeclarations.declare(owner, declaration);
     if (collisions.length > 0) return collisions;
     const { isList, things, has } = declaration;
-    const settings = this.#configured();
-    const tenant = fingerprint(settings);
+    const settings = this.#tryReadSettings();
+    const tenant = getTenantKey(settings);
     const list = listOf(owner.kind);
     const name = isList ? `${owner.kind} ${owner.id}` : [...things()].map(({ subject }) => subject).join(" ");
-    this.#claims.declare(list, name, declaration, settings && this.#claimed(settings));
-    if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
-    else this.#declarations.declare([...keysOf(things())], tenant);
+    this.#claims.declare(list, name, declaration, settings && this.#buildClaimant(settings));
+    if (isList) this.#declarations.declareList(listKeys(things()), has, tenant);
+    else this.#declarations.declare([...listKeys(things())], tenant);
     return [];
   }
 
@@ -124,15 +124,15 @@ export class ProviderSession implements Session {
   }
 
   listNamed(kind: ResourceKind, name: string): Declaration | undefined {
-    return this.#program.listNamed(kind, name);
+    return this.#programDeclarations.listNamed(kind, name);
   }
 
   manage(declaration: Declaration): void {
-    this.#managed.push(declaration);
+    this.#managedDeclarations.push(declaration);
   }
 
   isManaged(key: string): boolean {
-    return this.#managed.some(({ has }) => has(key));
+    return this.#managedDeclarations.some(({ has }) => has(key));
   }
 
   hold(ids: readonly string[]): void {
@@ -149,17 +149,17 @@ export class ProviderSession implements Session {
   }
 
   onlyRemoves(): OnlyRemoves | undefined {
-    this.#limit ??= { onlyRemoves: onlyRemovesOf(readPlanFile(this.#environment) ?? {}) };
-    return this.#limit.onlyRemoves;
+    this.#removalLimit ??= { onlyRemoves: onlyRemovesOf(readPlanFile(this.#environment) ?? {}) };
+    return this.#removalLimit.onlyRemoves;
   }
 
   say(sentence: string): void {
-    this.#tell(printable(sentence));
+    this.#logSentence(printable(sentence));
   }
 
   /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
   cancel(): void {
-    this.#cancelled.abort(new RunCancelled("the run was cancelled"));
+    this.#abortController.abort(new RunCancelled("the run was cancelled"));
   }
 
   /** The same, and nothing is kept open, or shared any more: for a process that goes on to another tenant. */
@@ -167,62 +167,62 @@ export class ProviderSession implements Session {
     this.cancel();
     this.#declarations.end();
     this.#claims.end();
-    void this.#current?.client.close().catch(() => {});
+    void this.#connection?.client.close().catch(() => {});
     dropPermits(this.#environment);
   }
 
-  #claimed({ baseUrl, apiKey }: SettingsClientOptions): ClaimedTenant {
-    return { baseUrl, apiKey, identity: async (list) => await this.#connected().tenant.identity(list) };
+  #buildClaimant({ baseUrl, apiKey }: SettingsClientOptions): ClaimedTenant {
+    return { baseUrl, apiKey, identity: async (list) => await this.#connect().tenant.identity(list) };
   }
 
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
-  #configured(): SettingsClientOptions | undefined {
+  #tryReadSettings(): SettingsClientOptions | undefined {
     try {
-      return this.#read();
+      return this.#readSettings();
     } catch {
       return undefined;
     }
   }
 
   /** Read once for a configuration: each of thousands of entries asks for it. Throws when it is missing. */
-  #read(): SettingsClientOptions {
+  #readSettings(): SettingsClientOptions {
     this.#settings ??= readConfiguration(this.#config, this.#environment);
     return this.#settings;
   }
 
   /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
-  #connected(): Connected {
-    const settings = this.#read();
-    if (this.#current?.settings === settings) return this.#current;
-    if (JSON.stringify(this.#current?.settings) !== JSON.stringify(settings)) {
-      const client = connectedClient(settings, this.#environment, this.#cancelled.signal);
-      this.#current = { settings, client, tenant: new Tenant({ client }) };
+  #connect(): TenantConnection {
+    const settings = this.#readSettings();
+    if (this.#connection?.settings === settings) return this.#connection;
+    if (JSON.stringify(this.#connection?.settings) !== JSON.stringify(settings)) {
+      const client = connectedClient(settings, this.#environment, this.#abortController.signal);
+      this.#connection = { settings, client, tenant: new Tenant({ client }) };
     }
-    return this.#current as Connected;
+    return this.#connection as TenantConnection;
   }
 
   /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
-  #reviewedPlan(host: string): ReviewedPlan | undefined {
-    if (this.#reviewed?.host !== host)
-      this.#reviewed = { host, plan: readReviewedPlan(this.#environment, host) };
-    return this.#reviewed.plan;
+  #getReviewedPlan(host: string): ReviewedPlan | undefined {
+    if (this.#cachedPlan?.host !== host)
+      this.#cachedPlan = { host, plan: readReviewedPlan(this.#environment, host) };
+    return this.#cachedPlan.plan;
   }
 }
 
-interface Connected {
+interface TenantConnection {
   readonly settings: SettingsClientOptions;
   readonly client: SettingsClient;
   readonly tenant: Tenant;
 }
 
-function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {
-  for (const { key } of things) yield key;
+function* listKeys(items: Iterable<{ readonly key: string }>): Iterable<string> {
+  for (const { key } of items) yield key;
 }
 
 /**
  * Tells one tenant from another among the processes of a run; only its hash is ever written. A key is of one tenant, by
  * whatever name its host is reached.
  */
-function fingerprint(settings: SettingsClientOptions | undefined): string | undefined {
+function getTenantKey(settings: SettingsClientOptions | undefined): string | undefined {
   return settings?.apiKey;
 }

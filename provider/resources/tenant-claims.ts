@@ -28,13 +28,13 @@ const POLL_MS = 50;
 /** Between two looks for a claim to answer. */
 const ANSWER_POLL_MS = 200;
 /** How long a first write waits for a process with the same key, and of an explicit instance for any other process to start. */
-const START_MS = 200;
+const MAX_START_WAIT_MS = 200;
 /** How long a first write waits for a process that the program has announced: a run with --target may never start it. */
-const ANNOUNCED_MS = 600;
+const MAX_ANNOUNCED_WAIT_MS = 600;
 /** How long a writer waits for the answer of a process that declares the same list. */
-const ANSWER_MS = 5_000;
+const MAX_ANSWER_WAIT_MS = 5_000;
 
-const line = z.object({
+const lineSchema = z.object({
   session: z.string(),
   list: z.enum(["entries", "vips"]),
   /** Hashes of the address and of the key. */
@@ -54,8 +54,8 @@ const line = z.object({
     .optional(),
 });
 
-type Line = z.infer<typeof line>;
-type Claim = NonNullable<Line["claim"]>;
+type ClaimLine = z.infer<typeof lineSchema>;
+type Claim = NonNullable<ClaimLine["claim"]>;
 
 /**
  * Keeps two `Provider`s of one program from working against each other at one tenant, by whatever keys. Each has a process of its own, so
@@ -68,14 +68,17 @@ export class TenantClaims {
   readonly #announcements: Announcements;
   readonly #options: ClaimsOptions;
   readonly #session = randomUUID();
-  readonly #declared: Record<TenantList, Map<string, Declaration>> = { entries: new Map(), vips: new Map() };
-  readonly #present = new Map<string, ClaimedTenant>();
+  readonly #declarations: Record<TenantList, Map<string, Declaration>> = {
+    entries: new Map(),
+    vips: new Map(),
+  };
+  readonly #tenants = new Map<string, ClaimedTenant>();
   /** What the other processes were told, by the list. An empty tenant is identified once something is there. */
-  readonly #written = new Map<TenantList, Written>();
+  readonly #publishedClaims = new Map<TenantList, PublishedClaim>();
   /** How many declarations there were at the last answer. */
-  readonly #answered: Record<TenantList, number> = { entries: 0, vips: 0 };
-  readonly #parsed = new WeakMap<readonly string[], readonly Line[]>();
-  #answering: NodeJS.Timeout | undefined;
+  readonly #answeredCounts: Record<TenantList, number> = { entries: 0, vips: 0 };
+  readonly #parsedLines = new WeakMap<readonly string[], readonly ClaimLine[]>();
+  #answerTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
@@ -85,11 +88,11 @@ export class TenantClaims {
 
   /** Remembers what the program declares; what is declared again under a name takes the place of the one before. */
   declare(list: TenantList, name: string, declaration: Declaration, tenant: ClaimedTenant | undefined): void {
-    this.#declared[list].set(name, declaration);
-    if (tenant === undefined || this.#present.has(`${list} ${tenant.apiKey}`)) return;
-    this.#present.set(`${list} ${tenant.apiKey}`, tenant);
-    this.#add(list, tenant, undefined);
-    this.#answering ??= setInterval(() => this.#answer(), ANSWER_POLL_MS).unref();
+    this.#declarations[list].set(name, declaration);
+    if (tenant === undefined || this.#tenants.has(`${list} ${tenant.apiKey}`)) return;
+    this.#tenants.set(`${list} ${tenant.apiKey}`, tenant);
+    this.#addLine(list, tenant, undefined);
+    this.#answerTimer ??= setInterval(() => this.#answerClaims(), ANSWER_POLL_MS).unref();
   }
 
   /**
@@ -98,146 +101,155 @@ export class TenantClaims {
    * @throws {SameTenantProvidersError} (`ERR_SAME_TENANT`) that says what both declare.
    */
   async confirm(list: TenantList, tenant: ClaimedTenant): Promise<void> {
-    if (this.#declared[list].size === 0) return;
-    const isFirst = !this.#written.has(list);
-    const identity = await this.#claim(list, tenant);
+    if (this.#declarations[list].size === 0) return;
+    const isFirst = !this.#publishedClaims.has(list);
+    const identity = await this.#publishClaim(list, tenant);
     // Only the first write is worth the wait: others of the process are about to follow it.
     if (isFirst) await this.#waitForOthers(list, tenant);
-    this.#compare(list, tenant.apiKey, identity);
+    this.#assertNoConflict(list, tenant.apiKey, identity);
   }
 
   end(): void {
-    clearInterval(this.#answering);
+    clearInterval(this.#answerTimer);
     this.#lines.end();
     this.#announcements.end();
   }
 
   /** Publishes what this process declares and has not published yet, with the tenant that it reaches. */
-  async #claim(list: TenantList, tenant: ClaimedTenant): Promise<TenantIdentity | undefined> {
-    const before = this.#written.get(list);
-    const known = before?.identity;
-    const identity = known === undefined || isNothing(known) ? await tenant.identity(list) : known;
-    const told = before?.declarations ?? new Set();
-    const fresh = [...this.#declared[list].values()].filter((one) => !told.has(one));
-    if (fresh.length > 0 || identity !== before?.identity) {
-      for (const one of fresh) told.add(one);
-      this.#written.set(list, { identity, declarations: told });
-      this.#add(list, tenant, claimOf(fresh, identity));
+  async #publishClaim(list: TenantList, tenant: ClaimedTenant): Promise<TenantIdentity | undefined> {
+    const before = this.#publishedClaims.get(list);
+    const knownIdentity = before?.identity;
+    const identity =
+      knownIdentity === undefined || isNothing(knownIdentity) ? await tenant.identity(list) : knownIdentity;
+    const published = before?.declarations ?? new Set();
+    const unpublished = [...this.#declarations[list].values()].filter(
+      (candidate) => !published.has(candidate),
+    );
+    if (unpublished.length > 0 || identity !== before?.identity) {
+      for (const candidate of unpublished) published.add(candidate);
+      this.#publishedClaims.set(list, { identity, declarations: published });
+      this.#addLine(list, tenant, buildClaim(unpublished, identity));
     }
     return identity;
   }
 
   /** Claims what another process of the same address has claimed something of, and what is declared here since. */
-  #answer(): void {
-    for (const [name, tenant] of this.#present) {
+  #answerClaims(): void {
+    for (const [name, tenant] of this.#tenants) {
       const list: TenantList = name.startsWith("vips ") ? "vips" : "entries";
-      if (this.#answered[list] === this.#declared[list].size) continue;
+      if (this.#answeredCounts[list] === this.#declarations[list].size) continue;
       // Processes with one key compare what they publish by themselves.
-      const isAsking = ({ claim, address, key }: Line): boolean =>
-        claim !== undefined && address === addressOf(tenant) && key !== hash(tenant.apiKey);
-      if (!this.#others(list).some(isAsking)) continue;
-      this.#answered[list] = this.#declared[list].size;
+      const isWaitingClaim = ({ claim, address, key }: ClaimLine): boolean =>
+        claim !== undefined && address === hashAddress(tenant) && key !== hash(tenant.apiKey);
+      if (!this.#readOtherLines(list).some(isWaitingClaim)) continue;
+      this.#answeredCounts[list] = this.#declarations[list].size;
       // A process that can't read its tenant has nothing to answer; its own writes fail by themselves.
-      this.#claim(list, tenant).catch(() => {});
+      this.#publishClaim(list, tenant).catch(() => {});
     }
   }
 
   async #waitForOthers(list: TenantList, tenant: ClaimedTenant): Promise<void> {
     const isExplicit = this.#options.instance() !== undefined;
-    for (let waited = 0; waited < ANSWER_MS; waited += POLL_MS) {
+    for (let waitedMs = 0; waitedMs < MAX_ANSWER_WAIT_MS; waitedMs += POLL_MS) {
       const { all, silent, silentWithOwnKey, starting } = this.#countOthers(list, tenant);
       const isStarting =
-        (waited < START_MS && (silentWithOwnKey > 0 || (isExplicit && all === 0))) ||
-        (waited < ANNOUNCED_MS && starting > 0);
+        (waitedMs < MAX_START_WAIT_MS && (silentWithOwnKey > 0 || (isExplicit && all === 0))) ||
+        (waitedMs < MAX_ANNOUNCED_WAIT_MS && starting > 0);
       if (silent === 0 && !isStarting) return;
       await sleep(POLL_MS);
     }
   }
 
-  #add(
+  #addLine(
     list: TenantList,
     { baseUrl, apiKey }: Omit<ClaimedTenant, "identity">,
     claim: Claim | undefined,
   ): void {
     const instance = this.#options.instance();
-    const own: Line = {
+    const ownLine: ClaimLine = {
       session: this.#session,
       list,
-      address: addressOf({ baseUrl }),
+      address: hashAddress({ baseUrl }),
       key: hash(apiKey),
       ...(instance === undefined ? {} : { instance }),
       ...(claim === undefined ? {} : { claim }),
     };
-    this.#lines.add([JSON.stringify(own)]);
+    this.#lines.add([JSON.stringify(ownLine)]);
   }
 
   /** How many other processes of the same address declare something of the list, and how many of them have not claimed it yet. */
   #countOthers(list: TenantList, tenant: ClaimedTenant) {
-    const address = addressOf(tenant);
-    const lines = this.#others(list);
-    const others = Map.groupBy(
-      lines.filter((one) => one.address === address),
+    const address = hashAddress(tenant);
+    const lines = this.#readOtherLines(list);
+    const linesBySession = Map.groupBy(
+      lines.filter((candidate) => candidate.address === address),
       ({ session }) => session,
     );
-    const silent = [...others.values()].filter((some) => some.every(({ claim }) => claim === undefined));
-    const silentWithOwnKey = silent.filter((some) => some[0]?.key === hash(tenant.apiKey)).length;
-    const started = new Set([this.#options.instance(), ...lines.map(({ instance }) => instance)]);
-    const starting = [...this.#announcements.instances(list)].filter((one) => !started.has(one)).length;
+    const silentSessions = [...linesBySession.values()].filter((sessionLines) =>
+      sessionLines.every(({ claim }) => claim === undefined),
+    );
+    const silentWithOwnKey = silentSessions.filter(
+      (sessionLines) => sessionLines[0]?.key === hash(tenant.apiKey),
+    ).length;
+    const startedInstances = new Set([this.#options.instance(), ...lines.map(({ instance }) => instance)]);
+    const startingCount = [...this.#announcements.instances(list)].filter(
+      (candidate) => !startedInstances.has(candidate),
+    ).length;
     return {
-      all: others.size + starting,
-      silent: silent.length - silentWithOwnKey,
+      all: linesBySession.size + startingCount,
+      silent: silentSessions.length - silentWithOwnKey,
       silentWithOwnKey,
-      starting,
+      starting: startingCount,
     };
   }
 
-  #compare(list: TenantList, apiKey: string, identity: TenantIdentity | undefined): void {
-    for (const lines of Map.groupBy(this.#others(list), ({ session }) => session).values()) {
+  #assertNoConflict(list: TenantList, apiKey: string, identity: TenantIdentity | undefined): void {
+    for (const lines of Map.groupBy(this.#readOtherLines(list), ({ session }) => session).values()) {
       const claims = lines.flatMap(({ claim }) => claim ?? []);
       const [other] = lines;
       if (claims.length === 0 || other === undefined) continue;
       const isOwnKey = other.key === hash(apiKey);
-      if (!isOwnKey && !claims.some((claim) => isSame(identity, claim.identity))) continue;
-      const declarations = [...this.#declared[list].values()];
-      const conflict = conflictOf(list, declarations, merged(claims), isOwnKey);
+      if (!isOwnKey && !claims.some((claim) => isSameClaimedTenant(identity, claim.identity))) continue;
+      const declarations = [...this.#declarations[list].values()];
+      const conflict = describeClaimConflict(list, declarations, mergeClaims(claims), isOwnKey);
       if (conflict === undefined) continue;
-      const [here, there] = [this.#options.instance(), other.instance].map((name) =>
+      const [hereName, thereName] = [this.#options.instance(), other.instance].map((name) =>
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
-        `Two providers of this program reach one tenant of the service: ${here} and ${there}. ${conflict} Nothing was changed by ${here}. Declare these resources through one Provider; where two tenants are meant, check whose keys they are.`,
+        `Two providers of this program reach one tenant of the service: ${hereName} and ${thereName}. ${conflict} Nothing was changed by ${hereName}. Declare these resources through one Provider; where two tenants are meant, check whose keys they are.`,
       );
     }
   }
 
-  #others(list: TenantList): readonly Line[] {
+  #readOtherLines(list: TenantList): readonly ClaimLine[] {
     return this.#lines.files().flatMap((lines) => {
-      const parsed = this.#parsed.get(lines) ?? lines.flatMap(parseLine);
-      this.#parsed.set(lines, parsed);
-      return parsed.filter((one) => one.list === list && one.session !== this.#session);
+      const parsed = this.#parsedLines.get(lines) ?? lines.flatMap(parseLine);
+      this.#parsedLines.set(lines, parsed);
+      return parsed.filter((candidate) => candidate.list === list && candidate.session !== this.#session);
     });
   }
 }
 
-function addressOf({ baseUrl }: Pick<ClaimedTenant, "baseUrl">): string {
+function hashAddress({ baseUrl }: Pick<ClaimedTenant, "baseUrl">): string {
   return hash(URL.parse(baseUrl)?.host ?? baseUrl);
 }
 
-function parseLine(text: string): readonly Line[] {
+function parseLine(text: string): readonly ClaimLine[] {
   if (text === "") return [];
   try {
-    return [line.parse(JSON.parse(text))];
+    return [lineSchema.parse(JSON.parse(text))];
   } catch {
     // Cut off, or of another release.
     return [];
   }
 }
 
-function isSame(here: TenantIdentity | undefined, there: TenantIdentity | undefined): boolean {
-  return here !== undefined && there !== undefined && isSameTenant(here, there);
+function isSameClaimedTenant(one: TenantIdentity | undefined, other: TenantIdentity | undefined): boolean {
+  return one !== undefined && other !== undefined && isSameTenant(one, other);
 }
 
-function merged(claims: readonly Claim[]): Claim {
+function mergeClaims(claims: readonly Claim[]): Claim {
   const things: Record<string, string> = {};
   for (const claim of claims) Object.assign(things, claim.things);
   return {
@@ -247,18 +259,18 @@ function merged(claims: readonly Claim[]): Claim {
   };
 }
 
-function claimOf(declarations: readonly Declaration[], identity: TenantIdentity | undefined): Claim {
+function buildClaim(declarations: readonly Declaration[], identity: TenantIdentity | undefined): Claim {
   const things: Record<string, string> = {};
-  for (const thing of thingsOf(declarations)) things[hash(thing.subject)] = encodeClaim(thing);
+  for (const item of iterateItems(declarations)) things[hash(item.subject)] = encodeClaim(item);
   return {
     ...(identity === undefined ? {} : { identity }),
     hasList: declarations.some(({ isList }) => isList),
-    modes: modesOf(declarations),
+    modes: listPruningModes(declarations),
     things,
   };
 }
 
-interface Written {
+interface PublishedClaim {
   readonly identity: TenantIdentity | undefined;
   readonly declarations: Set<Declaration>;
 }
@@ -268,7 +280,7 @@ interface Written {
  *
  * @param isOwnKey whether both have one key, as where a program moves its lists one by one: then lists of different things are meant.
  */
-function conflictOf(
+function describeClaimConflict(
   list: TenantList,
   declarations: readonly Declaration[],
   other: Claim,
@@ -277,44 +289,44 @@ function conflictOf(
   const kind = list === "vips" ? "VipList" : "AllowDenyList";
   const haveBothLists = other.hasList && declarations.some(({ isList }) => isList);
   if (haveBothLists && !isOwnKey) return `Both declare a whole ${kind}.`;
-  const own = new Set<string>();
-  for (const thing of thingsOf(declarations)) {
-    const key = hash(thing.subject);
-    own.add(key);
-    const there = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
-    if (there !== undefined && there !== encodeClaim(thing))
-      return `Each declares ${quote(thing.name)} otherwise.`;
-    const mode = other.modes.find((one) => prunes(one, thing.target.list));
-    if (there === undefined && mode !== undefined)
-      return `The ${mode} ${kind} of the other would remove ${quote(thing.name)}.`;
+  const ownKeys = new Set<string>();
+  for (const item of iterateItems(declarations)) {
+    const key = hash(item.subject);
+    ownKeys.add(key);
+    const otherClaim = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
+    if (otherClaim !== undefined && otherClaim !== encodeClaim(item))
+      return `Each declares ${quote(item.name)} otherwise.`;
+    const mode = other.modes.find((candidate) => prunes(candidate, item.target.list));
+    if (otherClaim === undefined && mode !== undefined)
+      return `The ${mode} ${kind} of the other would remove ${quote(item.name)}.`;
   }
-  for (const mode of modesOf(declarations)) {
-    const beside = Object.entries(other.things).filter(
-      ([key, text]) => !own.has(key) && prunes(mode, listOfClaim(text)),
+  for (const mode of listPruningModes(declarations)) {
+    const prunedCount = Object.entries(other.things).filter(
+      ([key, text]) => !ownKeys.has(key) && prunes(mode, parseClaimList(text)),
     ).length;
-    if (beside > 0)
-      return `The ${mode} ${kind} here would remove ${beside === 1 ? "1 entry" : `${beside} entries`} that the other declares.`;
+    if (prunedCount > 0)
+      return `The ${mode} ${kind} here would remove ${prunedCount === 1 ? "1 entry" : `${prunedCount} entries`} that the other declares.`;
   }
   return undefined;
 }
 
 /** The modes of those that ignore nothing. */
-function modesOf(declarations: readonly Declaration[]): ListMode[] {
+function listPruningModes(declarations: readonly Declaration[]): ListMode[] {
   return declarations.flatMap(({ mode, removesOthers }) => (removesOthers && mode ? [mode] : []));
 }
 
 /** The list of a thing, which tells whether a mode prunes it, and a hash of what is declared of it. */
 function encodeClaim({ target: { list }, claim }: DeclaredThing): string {
-  return `${list ?? VIP} ${hash(claim)}`;
+  return `${list ?? VIP_MARKER} ${hash(claim)}`;
 }
 
-function listOfClaim(text: string): string | undefined {
+function parseClaimList(text: string): string | undefined {
   const list = text.slice(0, text.indexOf(" "));
-  return list === VIP ? undefined : list;
+  return list === VIP_MARKER ? undefined : list;
 }
 
-const VIP = "vip";
+const VIP_MARKER = "vip";
 
-function* thingsOf(declarations: readonly Declaration[]): Iterable<DeclaredThing> {
+function* iterateItems(declarations: readonly Declaration[]): Iterable<DeclaredThing> {
   for (const { things } of declarations) yield* things();
 }

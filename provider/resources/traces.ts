@@ -12,34 +12,43 @@ import { join, sep } from "node:path";
  * Where somebody looks for such promises all is noted as ever.
  */
 export function briefTraces(): () => void {
-  const { prepareStackTrace: prepare } = Error;
+  const { prepareStackTrace: originalPrepare } = Error;
   // Node.js maps frames by itself only where nobody else writes them.
-  const isNodes = prepare === undefined && process.sourceMapsEnabled;
-  if (isNodes || process.env["PULUMI_DEBUG_PROMISE_LEAKS"]) return () => {};
+  const isNodeMapping = originalPrepare === undefined && process.sourceMapsEnabled;
+  if (isNodeMapping || process.env["PULUMI_DEBUG_PROMISE_LEAKS"]) return () => {};
   Error.prepareStackTrace = (error, frames) => {
-    if (DEBUGGABLE.test(frames[0]?.getFileName() ?? "")) return String(error);
-    const own = ofProgram(frames);
-    return prepare?.(error, own) ?? [String(error), ...own.map((frame) => `    at ${frame}`)].join("\n");
+    if (DEBUGGABLE_PATH.test(frames[0]?.getFileName() ?? "")) return String(error);
+    const programFrames = filterProgramFrames(frames);
+    return (
+      originalPrepare?.(error, programFrames) ??
+      [String(error), ...programFrames.map((frame) => `    at ${frame}`)].join("\n")
+    );
   };
   return () => {
-    if (prepare === undefined) Reflect.deleteProperty(Error, "prepareStackTrace");
-    else Error.prepareStackTrace = prepare;
+    if (originalPrepare === undefined) Reflect.deleteProperty(Error, "prepareStackTrace");
+    else Error.prepareStackTrace = originalPrepare;
   };
 }
 
 /** Without what comes below the program. Pulumi counts on the frames above it, which are its own and the resource's. */
-function ofProgram(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
-  const first = frames.findIndex(isOfProgram);
-  return first < 0 ? frames : [...frames.slice(0, first), ...frames.slice(first).filter(isOfProgram)];
+function filterProgramFrames(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
+  const firstProgramFrame = frames.findIndex(isProgramFrame);
+  return firstProgramFrame < 0
+    ? frames
+    : [...frames.slice(0, firstProgramFrame), ...frames.slice(firstProgramFrame).filter(isProgramFrame)];
 }
 
-function isOfProgram(frame: NodeJS.CallSite): boolean {
+function isProgramFrame(frame: NodeJS.CallSite): boolean {
   const file = frame.getFileName() ?? "node:";
-  return !file.startsWith("node:") && !OWN.some((folder) => file.startsWith(folder)) && !PULUMI.test(file);
+  return (
+    !file.startsWith("node:") &&
+    !OWN_DIRECTORIES.some((directory) => file.startsWith(directory)) &&
+    !PULUMI_PATH.test(file)
+  );
 }
 
 /** The dynamic resources, and those over the native plugin. */
-const OWN = [__dirname, join(__dirname, "..", "native")].map((folder) => `${folder}${sep}`);
-const PULUMI = /[\\/]@pulumi[\\/]pulumi[\\/]/;
+const OWN_DIRECTORIES = [__dirname, join(__dirname, "..", "native")].map((directory) => `${directory}${sep}`);
+const PULUMI_PATH = /[\\/]@pulumi[\\/]pulumi[\\/]/;
 /** Where Pulumi keeps what began a promise. */
-const DEBUGGABLE = /[\\/]@pulumi[\\/]pulumi[\\/]runtime[\\/]debuggable\.js$/;
+const DEBUGGABLE_PATH = /[\\/]@pulumi[\\/]pulumi[\\/]runtime[\\/]debuggable\.js$/;

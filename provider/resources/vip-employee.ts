@@ -64,11 +64,11 @@ export class VipEmployee extends pulumi.CustomResource {
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: shell("vipEmployee"),
     };
-    const asEver = briefTraces();
+    const restoreTraces = briefTraces();
     try {
       super(dynamicType("VipEmployee"), name, properties, opts);
     } finally {
-      asEver();
+      restoreTraces();
     }
   }
 }

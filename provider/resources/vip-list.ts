@@ -68,11 +68,11 @@ export class VipList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("vipList"),
     };
-    const asEver = briefTraces();
+    const restoreTraces = briefTraces();
     try {
       super(dynamicType("VipList"), name, properties, opts);
     } finally {
-      asEver();
+      restoreTraces();
     }
   }
 }

@@ -10,9 +10,9 @@ import type { RolloutContext } from "./rollout-context";
  * The error for a rollout that can't begin because another rollout has not finished with the same stacks. Beginning would overtake a
  * rollout that is paused or stopped.
  */
-export async function rivalError(rival: Rival, context: RolloutContext): Promise<RolloutError> {
-  const [what, next] = await describeRival(rival, context);
-  return new RolloutError("ERR_ROLLOUT_BUSY", `${what} Nothing was changed. ${next}`);
+export async function rivalError(conflict: Rival, context: RolloutContext): Promise<RolloutError> {
+  const [message, advice] = await describeRival(conflict, context);
+  return new RolloutError("ERR_ROLLOUT_BUSY", `${message} Nothing was changed. ${advice}`);
 }
 
 /** Describes the state of another rollout, and what to do about it. */
@@ -21,23 +21,23 @@ export async function describeRival(
   context: RolloutContext,
 ): Promise<readonly [what: string, next: string]> {
   const { commands, journal } = context;
-  const isHeld = await context.isHeld(id);
-  const shown = formatFirst(stacks, (stack) => stack);
-  const is = isHeld
+  const isLocked = await context.isHeld(id);
+  const stackNames = formatFirst(stacks, (stack) => stack);
+  const status = isLocked
     ? "is under way."
     : state === "waiting"
       ? `waits for a person. ${reason}`
       : state === "stopped"
         ? `was stopped. ${reason}`
         : "was interrupted.";
-  const advice: readonly Advice[] = isHeld
+  const advice: readonly Advice[] = isLocked
     ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
     : [
-        ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
+        ...(await adviceOn(journal, await journal.record(id), isLocked, commands)),
         { why: "Or abandon it:", command: commands.abandon(id) },
       ];
   return [
-    `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,
+    `The rollout ${id} has not come to these stacks yet (${stackNames}), and ${status.trim()}`,
     advice.map(({ why, command }) => (command === undefined ? why : `${why} \`${command}\`.`)).join(" "),
   ];
 }

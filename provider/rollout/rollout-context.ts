@@ -74,9 +74,9 @@ export class RolloutContext {
   marks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutMarks {
     const { environment, database } = this;
     const backend = stateBackend(environment, projectFolder(source));
-    const marks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown, (line) =>
+    const locks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown, (line) =>
       this.log(line),
     );
-    return new RolloutMarks(marks, this.journal, database, this.commands);
+    return new RolloutMarks(locks, this.journal, database, this.commands);
   }
 }

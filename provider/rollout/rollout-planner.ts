@@ -49,8 +49,8 @@ export interface PlanRequest extends Selection {
   readonly task?: Task;
   /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
-  readonly onProgress?: (planned: number, of: number) => void;
-  readonly onMail?: (asked: number, of: number) => void;
+  readonly onProgress?: (planned: number, total: number) => void;
+  readonly onMail?: (checkedCount: number, total: number) => void;
   /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
 }
@@ -74,11 +74,11 @@ export class RolloutPlanner {
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
-    const among = request.among && new Set(request.among);
-    const { targets: selected, skipped } = await this.#withoutSkipped(
+    const tenantNames = request.among && new Set(request.among);
+    const { targets: selected, skipped } = await this.#excludeSkipped(
       file,
       targets.project,
-      selectTargets(targets.targets, request).filter(({ name }) => among?.has(name) !== false),
+      selectTargets(targets.targets, request).filter(({ name }) => tenantNames?.has(name) !== false),
       request,
     );
     // Receivers that can't be notified must fail the rollout before it begins.
@@ -99,12 +99,12 @@ export class RolloutPlanner {
       ...withoutUndefined({ skipped }),
       ...(task === undefined ? {} : { task }),
     };
-    const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
-    const memory = this.#memory(file, project, targets.targets);
+    const planTenant = task === undefined ? {} : { planTenant: await loadModePlanner(task) };
+    const readIdentities = this.#buildIdentityReader(file, project, targets.targets);
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
-    const known = { memory, declaredStacks };
-    const planned = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
-    return { ...planned, findings: [...targets.findings, ...findings] };
+    const known = { memory: readIdentities, declaredStacks };
+    const plannedRollout = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
+    return { ...plannedRollout, findings: [...targets.findings, ...findings] };
   }
 
   /**
@@ -134,14 +134,14 @@ export class RolloutPlanner {
     rollback: Rollback,
     request: RollbackRequest,
   ): Promise<PlannedRollout> {
-    const { targets, waves, planTenant, files, to: rollsBackTo, skipped, declared } = rollback;
+    const { targets, waves, planTenant, files, to: rollbackTarget, skipped, declared } = rollback;
     const {
       backend: _backend,
-      folder: _folder,
+      folder: _directory,
       prunedAtMs: _prunedAtMs,
       skipped: _skipped,
       keyVariables: _keyVariables,
-      task: _task,
+      task: _mode,
       ...rest
     } = spec;
     const { maxConcurrent } = request;
@@ -151,14 +151,14 @@ export class RolloutPlanner {
         waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
         keyVariables: keyVariablesOf(declared),
         rollsBack: id,
-        rollsBackTo,
+        rollsBackTo: rollbackTarget,
         ...withoutUndefined({ skipped }),
       },
       targets,
       {
         ...request,
         planTenant,
-        memory: this.#memory(spec.source, spec.project, declared),
+        memory: this.#buildIdentityReader(spec.source, spec.project, declared),
         ...withoutUndefined({ files }),
       },
     );
@@ -178,38 +178,44 @@ export class RolloutPlanner {
     const backend = stateBackend(environment, projectFolder(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
-    using marks = this.#context.marks(spec);
-    const minded = await marks.look(spec.project, spec.task);
-    const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
-    const places = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
-    const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment, [...places]) };
-    const office = new PermitOffice(journal.database);
+    using locks = this.#context.marks(spec);
+    const lockFindings = await locks.look(spec.project, spec.task);
+    const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, lockFindings) : spec.waves;
+    const directories = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
+    const fullSpec: RolloutSpec = {
+      ...fingerprint,
+      waves,
+      origin: await originOf(environment, [...directories]),
+    };
+    const broker = new PermitOffice(journal.database);
     hurriedBy(journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
       const { files, planTenant, memory, declaredStacks } = request;
-      const planned = await planRollout(full, targets, {
+      const plannedRollout = await planRollout(fullSpec, targets, {
         journal,
         commands,
-        office,
+        office: broker,
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
         ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
         ...withoutUndefined({ files, planTenant, memory, declaredStacks }),
       });
-      const again =
-        spec.rollsBack === undefined ? await getReappliedChanges(journal, planned.id, minded) : [];
-      return { ...planned, ...(again.length === 0 ? {} : { again }) };
+      const reappliedChanges =
+        spec.rollsBack === undefined
+          ? await getReappliedChanges(journal, plannedRollout.id, lockFindings)
+          : [];
+      return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { again: reappliedChanges }) };
     } catch (error) {
       throw beforeAnything(error);
     } finally {
-      await office.close();
+      await broker.close();
     }
   }
 
   /** Leaves out the tenants that a person chose to skip. */
-  async #withoutSkipped(
+  async #excludeSkipped(
     source: string,
     project: string,
     targets: readonly Target[],
@@ -219,26 +225,26 @@ export class RolloutPlanner {
     const { database } = journal;
     if ((await allSkips(database)).length === 0) return { targets };
     const { fingerprint } = stateBackend(environment, projectFolder(source));
-    const whose = { project, backend: fingerprint };
-    return await withoutSkipped(database, whose, targets, selection, { commands, source });
+    const scope = { project, backend: fingerprint };
+    return await withoutSkipped(database, scope, targets, selection, { commands, source });
   }
 
   /**
    * Returns a function that reads from the journal what earlier rollouts recorded about tenants.
    *
-   * @param all all tenants of the targets file.
+   * @param declaredTargets all tenants of the targets file.
    */
-  #memory(source: string, project: string, all: readonly Target[]): ReadMemory {
+  #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadMemory {
     const { journal, environment } = this.#context;
-    return async (of) => {
+    return async (targets) => {
       const { fingerprint: backend } = stateBackend(environment, projectFolder(source));
-      return await rememberedIdentities(journal.database, { project, backend }, all, of);
+      return await rememberedIdentities(journal.database, { project, backend }, declaredTargets, targets);
     };
   }
 }
 
-async function planOfTask(task: Task): Promise<PlanTenant> {
-  return task === "only-expired"
+async function loadModePlanner(mode: Task): Promise<PlanTenant> {
+  return mode === "only-expired"
     ? (await import("./planning/plan-expired.js")).planExpired
     : (await import("./planning/plan-mending.js")).planMending;
 }

@@ -68,12 +68,12 @@ export class RolloutRun {
   /** @returns the state in which the run ended. */
   async run(id: string, request: RunRequest): Promise<RolloutState> {
     const { journal, environment, commands } = this.#context;
-    const lost = new AbortController();
+    const lockLost = new AbortController();
     let state: RolloutState;
     hurriedBy(journal.database, request);
     this.#context.log = request.log ?? this.#context.defaultLog;
-    const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
-    if (hold === undefined) {
+    const lock = await journal.database.hold(`rollout-${id}`, (reason) => lockLost.abort(new Error(reason)));
+    if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
         `Another run is at the rollout ${id}; \`${commands.status(id)}\` shows how far it is.`,
@@ -93,9 +93,9 @@ export class RolloutRun {
           `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
         );
       }
-      const recorded = (await journal.tenants(id)).map(({ target }) => target);
-      const current = currentTargets(record, recorded);
-      const targets = (current?.targets ?? recorded).filter(
+      const recordedTargets = (await journal.tenants(id)).map(({ target }) => target);
+      const current = currentTargets(record, recordedTargets);
+      const targets = (current?.targets ?? recordedTargets).filter(
         ({ stack }) => current?.leftOut.has(stack) !== true,
       );
       // Write access to the journal must not permit more than write access to the targets file.
@@ -107,24 +107,24 @@ export class RolloutRun {
         environment,
         async () => await reportOf(journal, id, false, commands),
       );
-      const isMinded = await this.#begin(record, request, current).catch((error: unknown) => {
+      const leavesLocks = await this.#beginRollout(record, request, current).catch((error: unknown) => {
         throw beforeAnything(error);
       });
       await request.onBegun?.(await reportOf(journal, id, true, commands));
-      const aborted = AbortSignal.any([request.aborted, lost.signal]);
+      const aborted = AbortSignal.any([request.aborted, lockLost.signal]);
       const onEvent = (event: RolloutEvent): void => {
         request.onEvent(event);
         notices.happened(event);
       };
       try {
-        state = await this.#conduct(record, { ...request, aborted, onEvent }, isMinded);
+        state = await this.#conductWaves(record, { ...request, aborted, onEvent }, leavesLocks);
       } finally {
         for (const problem of await notices.end(aborted)) this.#context.log(problem);
       }
-      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason, commands);
-      if (isMinded) await this.#mark(record);
+      if (lockLost.signal.aborted) throw holdLost(id, lockLost.signal.reason, commands);
+      if (leavesLocks) await this.#updateLocks(record);
     } finally {
-      await hold.release();
+      await lock.release();
     }
     return state;
   }
@@ -134,7 +134,7 @@ export class RolloutRun {
    *
    * @returns whether the rollout leaves a lock beside the stacks. A new rollout that changes nothing leaves none.
    */
-  async #begin(
+  async #beginRollout(
     { id }: RolloutRecord,
     { until, retry, stopping }: RunRequest,
     current: CurrentTargets | undefined,
@@ -149,8 +149,8 @@ export class RolloutRun {
         `The rollout ${id} has no wave "${until}"; it has ${names}.`,
       );
     }
-    let turn = await journal.database.hold("begin", () => {});
-    for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
+    let beginLock = await journal.database.hold("begin", () => {});
+    for (; beginLock === undefined; beginLock = await journal.database.hold("begin", () => {})) {
       if (stopping.aborted) {
         throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
       }
@@ -164,108 +164,113 @@ export class RolloutRun {
         throw underWayError(rollsBack, commands);
       const tenants = await journal.tenants(id);
       const isNew = startedAtMs === undefined;
-      const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
-      using marks = this.#context.marks(spec);
-      const seen = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
-      const lowest = Math.max(await journal.nextSequence(), ...seen);
-      const seq = isMinded ? await marks.begin(await journal.record(id), lowest) : lowest;
+      const leavesLocks = !isNew || tenants.some(({ state }) => state === "pending");
+      using locks = this.#context.marks(spec);
+      const nextSequences = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
+      const minSequence = Math.max(await journal.nextSequence(), ...nextSequences);
+      const sequence = leavesLocks ? await locks.begin(await journal.record(id), minSequence) : minSequence;
       try {
-        const by = nameOfWho(environment);
+        const startedBy = nameOfWho(environment);
         // The original can't be resumed from now on, because this rollback reverts its changes.
         const reason = `It is being rolled back by ${id}.`;
-        const undone = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
+        const rollback = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
         const start = async (): Promise<void> => {
           if (!isForWorkers) await this.#reclaimDead(id);
-          await journal.start(id, { until, retry, by, current, seq, ...undone });
+          await journal.start(id, { until, retry, by: startedBy, current, seq: sequence, ...rollback });
         };
-        if (rollsBack === undefined || !isMinded) await start();
-        else await marks.close(rollsBack, { state: "rolled-back", reason }, start);
+        if (rollsBack === undefined || !leavesLocks) await start();
+        else await locks.close(rollsBack, { state: "rolled-back", reason }, start);
       } catch (error) {
         // A rollout that never began leaves no lock.
-        if (isMinded && isNew) await marks.withdraw(id);
+        if (leavesLocks && isNew) await locks.withdraw(id);
         throw error;
       }
-      return isMinded;
+      return leavesLocks;
     } finally {
-      await turn.release();
+      await beginLock.release();
     }
   }
 
   /** Releases the places at services that processes of this machine still occupy although they have ended. */
-  async #reclaimDead(own: string): Promise<void> {
+  async #reclaimDead(ownId: string): Promise<void> {
     const { journal } = this.#context;
     for (const { id, state } of await journal.records()) {
-      if (id === own || (state === "running" && !(await this.#context.isHeld(id)))) await journal.reclaim(id);
+      if (id === ownId || (state === "running" && !(await this.#context.isHeld(id))))
+        await journal.reclaim(id);
     }
   }
 
-  async #conduct(record: RolloutRecord, request: RunRequest, isMinded: boolean): Promise<RolloutState> {
+  async #conductWaves(
+    record: RolloutRecord,
+    request: RunRequest,
+    leavesLocks: boolean,
+  ): Promise<RolloutState> {
     const { journal, environment, commands, log, database, isForWorkers } = this.#context;
     const { id, spec } = record;
-    const office = new PermitOffice(journal.database);
-    const pool = new EnginePool(leanEnvironment(environment));
-    const places = new WorkPlaces(journal, environment);
-    const reach: Reach = {
+    const broker = new PermitOffice(journal.database);
+    const enginePool = new EnginePool(leanEnvironment(environment));
+    const workspaces = new WorkPlaces(journal, environment);
+    const requestContext: Reach = {
       environment,
       permits: (target, isAllowed) =>
-        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+        broker.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
       signal: request.aborted,
     };
-    const addresses = new AddressHealth({ look: lookWith(reach) });
-    const kill = (): void => pool.kill();
-    request.aborted.addEventListener("abort", kill);
-    const doJob = tenantJob({
+    const addresses = new AddressHealth({ look: lookWith(requestContext) });
+    const killEngines = (): void => enginePool.kill();
+    request.aborted.addEventListener("abort", killEngines);
+    const runJob = tenantJob({
       journal,
       commands,
-      pool,
-      office,
+      pool: enginePool,
+      office: broker,
       addresses,
       environment,
       log,
       worker: `${hostname()}:${process.pid}`,
-      workFolder: (one) => places.of(one),
+      workFolder: (rolloutId) => workspaces.of(rolloutId),
       ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
     });
-    const lane: Lane = isForWorkers
+    const queue: Lane = isForWorkers
       ? await (await import("./queue/pg-boss-lane.js")).openPgBossLane(database, { log })
-      : new LocalLane(doJob, request.aborted);
+      : new LocalLane(runJob, request.aborted);
     try {
       // Workers keep the jobs that they have. Jobs that got lost between workers are queued again.
-      if (isForWorkers) await journal.handOutOpen(id, lane);
-      using marks = this.#context.marks(spec);
+      if (isForWorkers) await journal.handOutOpen(id, queue);
+      using locks = this.#context.marks(spec);
       return await conduct(id, {
         ...request,
         journal,
         commands,
-        lane,
-        ...(isMinded ? { beforeWave: marks.beforeWave(id) } : {}),
+        lane: queue,
+        ...(leavesLocks ? { beforeWave: locks.beforeWave(id) } : {}),
         capacity: this.#context.capacity(request.maxConcurrent),
         health: {
           rollout: id,
-          reach,
+          reach: requestContext,
           addresses,
           now: Date.now,
           aborted: request.aborted,
         },
       });
     } finally {
-      request.aborted.removeEventListener("abort", kill);
-      await lane.drain();
-      pool.close();
-      await office.close();
-      places.close();
+      request.aborted.removeEventListener("abort", killEngines);
+      await queue.drain();
+      enginePool.close();
+      await broker.close();
+      workspaces.close();
     }
   }
 
   /** Updates the lock beside the stacks, and records how much of the original rollout is rolled back. */
-  async #mark({ id, spec }: RolloutRecord): Promise<void> {
+  async #updateLocks({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this.#context;
     const { rollsBack } = spec;
     try {
-      using marks = this.#context.marks(spec);
+      using locks = this.#context.marks(spec);
       if (rollsBack !== undefined)
         await journal.rollBack(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
-      await marks.update(id);
+      await locks.update(id);
     } catch (error) {
       this.#context.defaultLog(
         `What the rollout came to could not be written beside the stacks: ${withCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
@@ -278,22 +283,22 @@ export class RolloutRun {
  * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from that
  * file.
  *
- * @param recorded the rollout's tenants in the journal.
+ * @param recordedTargets the rollout's tenants in the journal.
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
 function currentTargets(
   { spec, startedAtMs }: RolloutRecord,
-  recorded: readonly Target[],
+  recordedTargets: readonly Target[],
 ): (TargetComparison & CurrentTargets) | undefined {
   if (startedAtMs === undefined) return undefined;
   const declared = readTargets(spec.source);
   const isRollback = spec.rollsBack !== undefined;
-  const comparison = compareTargets(recorded, declared, { ignoreSettings: isRollback });
-  const waves = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
-  const kept = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waves}.`;
+  const comparison = compareTargets(recordedTargets, declared, { ignoreSettings: isRollback });
+  const waveDifferences = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
+  const keptWavesNote = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waveDifferences}.`;
   return {
     ...comparison,
-    notes: waves === undefined ? comparison.notes : [...comparison.notes, kept],
+    notes: waveDifferences === undefined ? comparison.notes : [...comparison.notes, keptWavesNote],
     keyVariables: keyVariablesOf(declared.targets),
   };
 }

@@ -111,7 +111,7 @@ export class Rollouts {
     const root = resolve(relative(folder, "."));
     return [...bundle].flatMap(([path, content]) => {
       const file = join(root, path);
-      return existsSync(file) && !holds(file, content) ? [relative("", file)] : [];
+      return existsSync(file) && !hasContent(file, content) ? [relative("", file)] : [];
     });
   }
 
@@ -149,10 +149,10 @@ export class Rollouts {
     const { rollsBack, state, advice } = report;
     if (rollsBack === undefined || (state !== "done" && state !== "planned")) return report;
     const { journal } = this;
-    const left = state === "done" ? await revertInGit(journal, rollsBack) : [];
+    const gitAdvice = state === "done" ? await revertInGit(journal, rollsBack) : [];
     return {
       ...report,
-      advice: [...advice, ...(await broughtBefore(journal, rollsBack, this.commands)), ...left],
+      advice: [...advice, ...(await broughtBefore(journal, rollsBack, this.commands)), ...gitAdvice],
     };
   }
 
@@ -160,20 +160,20 @@ export class Rollouts {
   async wholePlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<WholePlan> {
     const { journal } = this;
     const [{ spec }, tenants] = [await journal.record(id), await journal.tenants(id)];
-    const strangers = new Set(mail?.guards.map(({ tenant }) => tenant));
-    const maker = new WholePlanMaker();
+    const mismatchedTenants = new Set(mail?.guards.map(({ tenant }) => tenant));
+    const builder = new WholePlanMaker();
     for (const { name } of tenants) {
-      const text = strangers.has(name) ? undefined : await journal.plan(id, name);
+      const text = mismatchedTenants.has(name) ? undefined : await journal.plan(id, name);
       if (text === undefined) continue;
       const plan = JSON.parse(text) as Plan;
       // The settings files of a rollback are generated, so references to them mean nothing to the reader.
-      const shown =
+      const visiblePlan =
         spec.rollsBack === undefined
           ? plan
           : { ...plan, changes: plan.changes.map(({ place: _, overrides: __, ...change }) => change) };
-      maker.add(name, shown, mail?.said.get(name)?.changes);
+      builder.add(name, visiblePlan, mail?.said.get(name)?.changes);
     }
-    return maker.whole(tenants.length);
+    return builder.whole(tenants.length);
   }
 
   /** The full name of a rollout, with its targets file and journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
@@ -210,19 +210,19 @@ export class Rollouts {
   async abandon(id: string): Promise<void> {
     const { journal, commands } = this;
     // Prevents another run from resuming the rollout in the meantime.
-    const hold = await journal.database.hold(`rollout-${id}`, () => {});
-    if (hold === undefined) {
+    const lock = await journal.database.hold(`rollout-${id}`, () => {});
+    if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
         `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, abandon it: \`${commands.abandon(id)}\``,
       );
     }
     try {
-      using marks = this.#context.marks((await journal.record(id)).spec);
+      using locks = this.#context.marks((await journal.record(id)).spec);
       const reason = "A person abandoned it.";
-      await marks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
+      await locks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
     } finally {
-      await hold.release();
+      await lock.release();
     }
   }
 
@@ -233,14 +233,14 @@ export class Rollouts {
    * @returns the number of stacks in which the effect of the rollout is unknown. Undefined if there is no such rollout.
    */
   async abandonElsewhere(id: string, file: string): Promise<number | undefined> {
-    using marks = this.#context.marks(projectOf(file));
-    return await marks.abandonElsewhere(id);
+    using locks = this.#context.marks(readStackSource(file));
+    return await locks.abandonElsewhere(id);
   }
 
   /** Lists the unfinished rollouts that this journal doesn't know, by the locks that they left beside the stacks. */
   async elsewhere(file: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    using marks = this.#context.marks(projectOf(file));
-    return await marks.elsewhere();
+    using locks = this.#context.marks(readStackSource(file));
+    return await locks.elsewhere();
   }
 
   /**
@@ -252,7 +252,7 @@ export class Rollouts {
     return await whichRollout(this.journal, id, purpose, {
       place: this.#journalName(),
       commands: this.commands,
-      isHeld: async (one) => await this.isHeld(one),
+      isHeld: async (rolloutId) => await this.isHeld(rolloutId),
       log: (line) => this.#context.log(line),
     });
   }
@@ -264,7 +264,7 @@ export class Rollouts {
 }
 
 /** Whether a file has this content. False if it is no longer a regular file. */
-function holds(file: string, content: Uint8Array): boolean {
+function hasContent(file: string, content: Uint8Array): boolean {
   try {
     return readPlainFile(file).equals(content);
   } catch {
@@ -273,7 +273,7 @@ function holds(file: string, content: Uint8Array): boolean {
 }
 
 /** The location of the stacks according to a targets file. Without key variables if the file is missing or invalid. */
-function projectOf(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
+function readStackSource(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
   try {
     return { source: file, keyVariables: keyVariablesOf(readTargets(file).targets) };
   } catch (error) {

@@ -53,56 +53,67 @@ export async function runWorker({
   const journal = await Journal.open(await openDatabase(database));
   // The import has to wait until `openDatabase` has found the package installed.
   const { workOnPgBoss } = await import("./queue/work-on-pg-boss.js");
-  const office = new PermitOffice(journal.database);
+  const broker = new PermitOffice(journal.database);
   // Only each rollout names the variables that hold keys. A minimal environment can't contain any of them.
-  const pool = new EnginePool(leanEnvironment(environment));
-  const places = new WorkPlaces(journal, environment);
+  const enginePool = new EnginePool(leanEnvironment(environment));
+  const workspaces = new WorkPlaces(journal, environment);
   // The limits of each service address, as declared by the rollouts whose jobs this worker takes.
   const limits = new Map<string, ServiceLimit>();
-  const permits: Reach["permits"] = ({ baseUrl }, isAllowed) =>
-    office.permits(baseUrl, limits.get(baseUrl), isAllowed);
-  const addresses = new AddressHealth({ look: lookWith({ environment, permits, signal: aborted }) });
+  const getTokens: Reach["permits"] = ({ baseUrl }, isAllowed) =>
+    broker.permits(baseUrl, limits.get(baseUrl), isAllowed);
+  const addresses = new AddressHealth({
+    look: lookWith({ environment, permits: getTokens, signal: aborted }),
+  });
   const worker = `${hostname()}:${process.pid}`;
-  const workFolder = (rollout: string) => places.of(rollout);
-  const change = tenantJob({ journal, pool, office, addresses, environment, log, worker, workFolder });
-  const doJob: DoJob = async (job, signal) => {
-    const name = quote(job.tenant);
+  const getWorkspace = (rollout: string) => workspaces.of(rollout);
+  const changeTenant = tenantJob({
+    journal,
+    pool: enginePool,
+    office: broker,
+    addresses,
+    environment,
+    log,
+    worker,
+    workFolder: getWorkspace,
+  });
+  const runJob: DoJob = async (job, signal) => {
+    const tenantName = quote(job.tenant);
     // If this machine lacks something, the tenant has not failed: another worker may succeed, so this one ends.
-    await workFolder(job.rollout).catch((error: unknown) => {
+    await getWorkspace(job.rollout).catch((error: unknown) => {
       // An unreachable database is a reason to wait, not to end the worker.
-      if (!isOfStorage(error)) misfit.abort(error);
+      if (!isOfStorage(error)) unsuitable.abort(error);
       throw error;
     });
     const { services } = (await journal.record(job.rollout)).spec;
     for (const [address, limit] of services) limits.set(address, limit);
-    log(`${name}: begins, for the rollout ${job.rollout}`);
-    await change(job, signal);
-    if (signal.aborted) log(`${name}: let go of. ${(signal.reason as Error).message}`);
-    else log(`${name}: ${toldOf(await journal.stateOf(job))}`);
+    log(`${tenantName}: begins, for the rollout ${job.rollout}`);
+    await changeTenant(job, signal);
+    if (signal.aborted) log(`${tenantName}: let go of. ${(signal.reason as Error).message}`);
+    else log(`${tenantName}: ${formatOutcome(await journal.stateOf(job))}`);
   };
-  const misfit = new AbortController();
-  const kill = (): void => pool.kill();
-  aborted.addEventListener("abort", kill);
+  const unsuitable = new AbortController();
+  const killEngines = (): void => enginePool.kill();
+  aborted.addEventListener("abort", killEngines);
   try {
     log(`The worker ${worker} takes up to ${concurrency} tenants at once.`);
-    await workOnPgBoss(database, doJob, {
+    await workOnPgBoss(database, runJob, {
       concurrency,
-      stopping: AbortSignal.any([stopping, misfit.signal]),
+      stopping: AbortSignal.any([stopping, unsuitable.signal]),
       aborted,
       log,
     });
-    misfit.signal.throwIfAborted();
+    unsuitable.signal.throwIfAborted();
     log("The worker has ended.");
   } finally {
-    aborted.removeEventListener("abort", kill);
-    pool.close();
-    await office.close();
-    places.close();
+    aborted.removeEventListener("abort", killEngines);
+    enginePool.close();
+    await broker.close();
+    workspaces.close();
     await journal.close();
   }
 }
 
 /** The state's name in reports. */
-function toldOf(state: TenantState): string {
+function formatOutcome(state: TenantState): string {
   return state === "done" ? "changed" : state;
 }

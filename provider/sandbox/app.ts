@@ -26,25 +26,25 @@ type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } 
  */
 export function createApp({ store, routes, log, hooks, clock, limiter }: AppParts): Hono<Env> {
   const app = new Hono<Env>();
-  app.onError((error) => errorAnswer(error));
-  app.notFound((context) => json(404, { error: `there is no ${pathOf(context)}` }));
+  app.onError((error) => createErrorResponse(error));
+  app.notFound((context) => createJsonResponse(404, { error: `there is no ${getPath(context)}` }));
 
   let description: unknown;
   app.get("/openapi.json", () => {
     description ??= describeService(routes);
-    return json(200, description);
+    return createJsonResponse(200, description);
   });
-  app.get("/sandbox/requests", () => json(200, log.summary()));
+  app.get("/sandbox/requests", () => createJsonResponse(200, log.summary()));
   app.get("/sandbox/audit", (context) => {
-    const { tenantId } = known(callerOf(store, context));
+    const { tenantId } = requireCaller(findCaller(store, context));
     const { limit } = parse(auditQuery, context.req.query());
     const items = store.audit.latest(tenantId, limit);
-    return json(200, { status: 200, results: { items, total: store.audit.count(tenantId) } });
+    return createJsonResponse(200, { status: 200, results: { items, total: store.audit.count(tenantId) } });
   });
 
   app.use(async (context, next) => {
     const request = await readRequest(context);
-    const caller = callerOf(store, context);
+    const caller = findCaller(store, context);
     context.set("request", request);
     context.set("caller", caller);
 
@@ -58,30 +58,30 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
   });
 
   app.use("/api/v1/*", async (context, next) => {
-    const { tenantId } = known(context.get("caller"));
+    const { tenantId } = requireCaller(context.get("caller"));
     limiter?.take(tenantId, clock());
     await next();
   });
 
   for (const route of routes) {
-    app.on(route.method, honoPath(route), (context) => {
-      const caller = known(context.get("caller"));
-      const answer = route.handle({
+    app.on(route.method, toHonoPath(route), (context) => {
+      const caller = requireCaller(context.get("caller"));
+      const result = route.handle({
         caller,
         at: clock().toISOString(),
         params: context.req.param(),
         query: route.query && parse(route.query, context.req.query()),
         body: route.body && parse(route.body, requireJson(context)),
       });
-      return json(answer.status, answer);
+      return createJsonResponse(result.status, result);
     });
   }
 
   // Whatever a path doesn't answer by now, it doesn't answer at all.
-  for (const [path, methods] of methodsByPath(routes)) {
+  for (const [path, methods] of groupMethodsByPath(routes)) {
     app.all(path, (context) => {
       const allow = methods.join(", ");
-      throw new Refusal(405, `${pathOf(context)} takes ${allow}, not ${context.req.method}`, {
+      throw new Refusal(405, `${getPath(context)} takes ${allow}, not ${context.req.method}`, {
         headers: { Allow: allow },
       });
     });
@@ -91,13 +91,13 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
 
 const auditQuery = z.object({ limit: positiveInteger(1000).default(100) });
 
-function callerOf(store: Store, context: Context): Caller | undefined {
+function findCaller(store: Store, context: Context): Caller | undefined {
   const key = context.req.header("x-api-key");
   return key === undefined ? undefined : store.tenants.byKey(key);
 }
 
 /** @throws Refusal 401 (reference, "Authentication"). */
-function known(caller: Caller | undefined): Caller {
+function requireCaller(caller: Caller | undefined): Caller {
   if (caller === undefined)
     throw new Refusal(401, "the X-Api-Key header is missing or holds no valid API key");
   return caller;
@@ -112,7 +112,7 @@ async function readRequest(context: Context): Promise<ServiceRequest> {
   } catch {
     // Told by requireJson, to whoever needs a body.
   }
-  return { method: req.method, path: pathOf(context), query: { ...req.query() }, body };
+  return { method: req.method, path: getPath(context), query: { ...req.query() }, body };
 }
 
 /** The body, when it is JSON and says so: "requests with a body use Content-Type: application/json". */
@@ -125,32 +125,32 @@ function requireJson(context: Context<Env>): unknown {
 }
 
 /** The path as it was sent: ids in it stay percent-encoded. */
-function pathOf(context: Context): string {
+function getPath(context: Context): string {
   return new URL(context.req.url).pathname;
 }
 
-function honoPath(route: Route): string {
+function toHonoPath(route: Route): string {
   return route.path.replace(/\{(\w+)\}/g, ":$1");
 }
 
-function methodsByPath(routes: Route[]): Map<string, string[]> {
+function groupMethodsByPath(routes: Route[]): Map<string, string[]> {
   const methods = new Map<string, string[]>();
   for (const route of routes) {
-    const path = honoPath(route);
+    const path = toHonoPath(route);
     methods.set(path, [...(methods.get(path) ?? []), route.method]);
   }
   return methods;
 }
 
-function errorAnswer(error: unknown): Response {
+function createErrorResponse(error: unknown): Response {
   if (error instanceof Refusal) {
-    return json(error.status, { error: error.message, ...error.details }, error.headers);
+    return createJsonResponse(error.status, { error: error.message, ...error.details }, error.headers);
   }
   const reason = error instanceof Error ? error.message : String(error);
-  return json(500, { error: `the sandbox failed: ${reason}` });
+  return createJsonResponse(500, { error: `the sandbox failed: ${reason}` });
 }
 
-function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+function createJsonResponse(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
     headers: { "Content-Type": "application/json", ...headers },

@@ -74,7 +74,7 @@ export interface SandboxTenant {
 }
 
 /** A negative LIMIT is none. */
-const EVERYTHING = { limit: -1, offset: 0 };
+const NO_PAGING = { limit: -1, offset: 0 };
 
 /**
  * How long an idle connection is kept, in milliseconds: as long as by what usually stands before a service. With Node.js's 5 s, a
@@ -93,7 +93,7 @@ const CLOSING_GRACE_MS = 500;
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
-  refuseBadPort(port);
+  assertPort(port);
   const behaviour = behaviourOf(options);
   const mail = mailOptionsOf(options);
   const limiter = options.rateLimit && new RateLimiter(options.rateLimit);
@@ -115,22 +115,22 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   let server: Server;
   try {
-    server = await listen(app.fetch, port);
+    server = await startServer(app.fetch, port);
   } catch (error) {
     store.close();
     throw error;
   }
 
-  const tenantId = (name: string): number => {
+  const getTenantId = (name: string): number => {
     const id = store.tenants.idOf(name);
     if (id !== undefined) return id;
     const names = store.tenants.names().join(", ");
     throw new SandboxError("ERR_SANDBOX_TENANT", `There is no tenant ${name}. The tenants are: ${names}.`);
   };
-  const always = () => lookBack(clock().toISOString(), Number.MAX_SAFE_INTEGER);
+  const getFullPeriod = () => lookBack(clock().toISOString(), Number.MAX_SAFE_INTEGER);
   let closed: Promise<void> | undefined;
   const close = () => {
-    closed ??= stop(server).finally(() => store.close());
+    closed ??= stopServer(server).finally(() => store.close());
     return closed;
   };
 
@@ -139,12 +139,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     requests: log.requests,
     clearRequests: () => log.clear(),
     tenants: store.tenants.names().map((name) => ({ name, apiKeys: apiKeysOf(name) })),
-    audit: (tenant) => store.audit.latest(tenantId(tenant), EVERYTHING.limit),
-    allowDenyEntries: (tenant) => store.allowDenyEntries.page(tenantId(tenant), EVERYTHING).items,
-    vips: (tenant) => store.vipEmployees.page(tenantId(tenant), { sort: "desc", ...EVERYTHING }).items,
-    exclusions: (tenant) => store.vipEmployees.exclusions(tenantId(tenant)),
-    threats: (tenant) => store.threats.page(tenantId(tenant), always(), EVERYTHING).items,
-    phishingReports: (tenant) => store.phishingReports.page(tenantId(tenant), always(), EVERYTHING).items,
+    audit: (tenant) => store.audit.latest(getTenantId(tenant), NO_PAGING.limit),
+    allowDenyEntries: (tenant) => store.allowDenyEntries.page(getTenantId(tenant), NO_PAGING).items,
+    vips: (tenant) => store.vipEmployees.page(getTenantId(tenant), { sort: "desc", ...NO_PAGING }).items,
+    exclusions: (tenant) => store.vipEmployees.exclusions(getTenantId(tenant)),
+    threats: (tenant) => store.threats.page(getTenantId(tenant), getFullPeriod(), NO_PAGING).items,
+    phishingReports: (tenant) =>
+      store.phishingReports.page(getTenantId(tenant), getFullPeriod(), NO_PAGING).items,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -155,13 +156,16 @@ function randomId(): string {
 }
 
 /** Told before a data file is made. */
-function refuseBadPort(port: number): void {
+function assertPort(port: number): void {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
   throw new SandboxError("ERR_SANDBOX_PORT", `${port} is no port: give a whole number from 0 to 65535.`);
 }
 
 /** Resolves once the server accepts connections. */
-function listen(fetch: (request: Request) => Response | Promise<Response>, port: number): Promise<Server> {
+function startServer(
+  fetch: (request: Request) => Response | Promise<Response>,
+  port: number,
+): Promise<Server> {
   return new Promise((resolve, reject) => {
     const options = {
       fetch,
@@ -178,11 +182,11 @@ function listen(fetch: (request: Request) => Response | Promise<Response>, port:
   });
 }
 
-function stop(server: Server): Promise<void> {
+function stopServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const impatience = setTimeout(() => server.closeAllConnections(), CLOSING_GRACE_MS);
+    const closeTimer = setTimeout(() => server.closeAllConnections(), CLOSING_GRACE_MS);
     server.close(() => {
-      clearTimeout(impatience);
+      clearTimeout(closeTimer);
       resolve();
     });
     server.closeIdleConnections();

@@ -70,18 +70,18 @@ export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour>
   };
 }
 
-const MOST_THREATS = 1_000_000;
+const MAX_THREATS = 1_000_000;
 
 /** @throws SandboxError `ERR_SANDBOX_OPTION` for a number that can't be; told before a data file is made. */
 export function mailOptionsOf({ threats, seed = 1 }: SandboxOptions): {
   threats: number | undefined;
   seed: number;
 } {
-  if (threats === undefined || (Number.isInteger(threats) && threats >= 0 && threats <= MOST_THREATS)) {
+  if (threats === undefined || (Number.isInteger(threats) && threats >= 0 && threats <= MAX_THREATS)) {
     return { threats, seed };
   }
   throw new SandboxError(
     "ERR_SANDBOX_OPTION",
-    `${threats} is no number of threats: give a whole number from 0 to ${MOST_THREATS}.`,
+    `${threats} is no number of threats: give a whole number from 0 to ${MAX_THREATS}.`,
   );
 }

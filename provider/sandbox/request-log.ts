@@ -19,8 +19,8 @@ export interface RequestSummary {
 }
 
 /** Entries kept in memory; a sandbox left running for weeks drops the oldest, and still counts them. */
-const KEPT = 100_000;
-const SHOWN = 1_000;
+const MAX_KEPT_REQUESTS = 100_000;
+const MAX_SHOWN_REQUESTS = 1_000;
 
 /** Requests in the order in which they were answered. */
 export class RequestLog {
@@ -33,7 +33,7 @@ export class RequestLog {
     if (request.method === "GET" || request.method === "HEAD") this.#reads += 1;
     else this.#writes += 1;
     this.requests.push(request);
-    if (this.requests.length > KEPT) this.requests.splice(0, KEPT / 10);
+    if (this.requests.length > MAX_KEPT_REQUESTS) this.requests.splice(0, MAX_KEPT_REQUESTS / 10);
   }
 
   clear(): void {
@@ -47,7 +47,7 @@ export class RequestLog {
       total: this.#reads + this.#writes,
       reads: this.#reads,
       writes: this.#writes,
-      requests: this.requests.slice(-SHOWN),
+      requests: this.requests.slice(-MAX_SHOWN_REQUESTS),
     };
   }
 }

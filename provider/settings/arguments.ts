@@ -18,24 +18,24 @@ export type RawArguments = Readonly<Record<string, unknown>>;
 
 /** Why a comment can't be accepted: it could do something where it is printed. Undefined when it can. */
 export function commentRefusal(text: string): string | undefined {
-  const harm = harmIn(text);
-  if (harm === undefined) return undefined;
-  return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harm}. Take it out`;
+  const harmfulText = harmIn(text);
+  if (harmfulText === undefined) return undefined;
+  return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harmfulText}. Take it out`;
 }
 
-const shownText = z
+const printableText = z
   .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
   .check((context) => {
     const message = commentRefusal(context.value);
     if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
   });
 
-export const comment = shownText
+export const comment = printableText
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
   .optional();
 
 const entryValue = z
-  .string({ error: (issue) => missingOr(issue.input, "a domain, an IP address or a mailbox") })
+  .string({ error: (issue) => describeExpected(issue.input, "a domain, an IP address or a mailbox") })
   .check((context) => {
     const parsed = parseEntryValue(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
@@ -43,7 +43,7 @@ const entryValue = z
   .describe("The domain, IP address or mailbox.");
 
 const mailbox = z
-  .string({ error: (issue) => missingOr(issue.input, "a mailbox address") })
+  .string({ error: (issue) => describeExpected(issue.input, "a mailbox address") })
   .check((context) => {
     const parsed = parseMailbox(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
@@ -53,11 +53,11 @@ const mailbox = z
 /** The arguments of one allow/deny entry (reference, section Allow/deny list). */
 export const allowDenyEntryArguments = z.strictObject({
   list: z
-    .enum(LISTS, { error: (issue) => missingOr(issue.input, oneOf(LISTS)) })
+    .enum(LISTS, { error: (issue) => describeExpected(issue.input, oneOf(LISTS)) })
     .describe("Which of the two lists."),
   value: entryValue,
   entryType: z
-    .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
+    .enum(ENTRY_TYPES, { error: (issue) => describeExpected(issue.input, oneOf(ENTRY_TYPES)) })
     .describe("What the value is. Inferred from it when left out.")
     .optional(),
   verdictScope: z
@@ -76,7 +76,7 @@ export const allowDenyEntryArguments = z.strictObject({
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
     .describe("Whether an entry that exists with other arguments is taken over and changed.")
     .optional(),
-  acceptRisk: shownText
+  acceptRisk: printableText
     .refine(isReason, "is empty; say why the risk is accepted, or leave it out")
     .describe("Why a risky entry is meant all the same. For the review: it is never sent to the service.")
     .optional(),
@@ -127,16 +127,16 @@ export interface Checked {
 /**
  * Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small.
  *
- * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
+ * @param ownDomains the tenant's own domains, where they are known, to refuse what is risky with them.
  */
-export function checkAllowDenyEntry(raw: RawArguments, own?: OwnDomains): Checked {
+export function checkAllowDenyEntry(raw: RawArguments, ownDomains?: OwnDomains): Checked {
   const { inputs, failures } = checkEntryArguments(raw, allowDenyEntryArguments);
   const { list, value, acceptRisk } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
   if (parsed?.ok && isOneOf(LISTS, list) && acceptRisk === undefined) {
     const { entryType, canonical } = parsed.value;
-    const refusal = refusalOf({ list, value: canonical, entryType }, own);
-    if (refusal !== undefined) failures.push({ property: "value", reason: refusal });
+    const riskProblem = refusalOf({ list, value: canonical, entryType }, ownDomains);
+    if (riskProblem !== undefined) failures.push({ property: "value", reason: riskProblem });
   }
   return { inputs, failures };
 }
@@ -148,14 +148,14 @@ export function checkEntryArguments(
 ): { readonly inputs: Record<string, unknown>; readonly failures: ArgumentFailure[] } {
   const failures = validate(schema, raw);
   const inputs = withoutEmpty(raw);
-  const { value, entryType: given } = inputs;
+  const { value, entryType: declaredType } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
-  if (parsed?.ok && given !== undefined && isOneOf(ENTRY_TYPES, given)) {
+  if (parsed?.ok && declaredType !== undefined && isOneOf(ENTRY_TYPES, declaredType)) {
     const { entryType } = parsed.value;
-    if (given !== entryType) {
+    if (declaredType !== entryType) {
       failures.push({
         property: "entryType",
-        reason: `is ${quote(given)}, but ${quote(value)} is ${article(entryType)}; leave it out or write ${quote(entryType)}`,
+        reason: `is ${quote(declaredType)}, but ${quote(value)} is ${describeEntryType(entryType)}; leave it out or write ${quote(entryType)}`,
       });
     }
   }
@@ -186,44 +186,47 @@ export function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailur
   const failures: ArgumentFailure[] = [];
   for (const issue of result.error.issues) {
     if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys) failures.push({ property: key, reason: unknownArgument(key, schema) });
+      for (const key of issue.keys)
+        failures.push({ property: key, reason: describeUnknownArgument(key, schema) });
       continue;
     }
     if (!isUnknownAt(raw, issue.path))
-      failures.push({ property: pathText(issue.path), reason: issue.message });
+      failures.push({ property: formatPath(issue.path), reason: issue.message });
   }
   return failures;
 }
 
 function isUnknownAt(raw: unknown, path: readonly PropertyKey[]): boolean {
-  let at = raw;
-  for (const step of path) at = (at as Record<PropertyKey, unknown> | undefined)?.[step];
-  return at === UNKNOWN;
+  let current = raw;
+  for (const step of path) current = (current as Record<PropertyKey, unknown> | undefined)?.[step];
+  return current === UNKNOWN;
 }
 
 /** A path as Pulumi writes one. */
-function pathText(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   return path
-    .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${String(step)}`))
+    .map((step, index) =>
+      typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`,
+    )
     .join("");
 }
 
-function unknownArgument(key: string, schema: z.ZodObject): string {
+function describeUnknownArgument(key: string, schema: z.ZodObject): string {
   const known = Object.keys(schema.shape);
-  const meant = nearestName(key, known);
-  return meant === undefined
+  const suggestion = nearestName(key, known);
+  return suggestion === undefined
     ? `is not an argument; the arguments are ${known.join(", ")}`
-    : `is not an argument; write ${meant}`;
+    : `is not an argument; write ${suggestion}`;
 }
 
 /** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
 export function withoutEmpty(raw: RawArguments): Record<string, unknown> {
-  const isGiven = ([key, value]: [string, unknown]): boolean =>
+  const isPresent = ([key, value]: [string, unknown]): boolean =>
     value !== undefined &&
     value !== null &&
     !(key === "comment" && typeof value === "string" && canonicalComment(value) === "");
   // Not by assignment: a key named __proto__ must stay a key.
-  return Object.fromEntries(Object.entries(raw).filter(isGiven));
+  return Object.fromEntries(Object.entries(raw).filter(isPresent));
 }
 
 function isKnownInAnotherCase(scope: string): boolean {
@@ -231,10 +234,10 @@ function isKnownInAnotherCase(scope: string): boolean {
   return !known.includes(scope) && known.includes(scope.toLowerCase());
 }
 
-function missingOr(input: unknown, wanted: string): string {
+function describeExpected(input: unknown, expected: string): string {
   return input === undefined || input === null
-    ? `is missing; give ${wanted}`
-    : `must be ${wanted}, not ${quote(input)}`;
+    ? `is missing; give ${expected}`
+    : `must be ${expected}, not ${quote(input)}`;
 }
 
 /** The values to choose from, for a message. */
@@ -244,10 +247,10 @@ export function oneOf(values: readonly string[]): string {
 }
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
-  return values.some((one) => one === value);
+  return values.some((candidate) => candidate === value);
 }
 
-function article(entryType: string): string {
+function describeEntryType(entryType: string): string {
   const names: Record<string, string> = {
     domain: "a domain",
     ip: "an IP address",

@@ -3,14 +3,14 @@
  * its failure is thrown.
  */
 export async function eachAtOnce<T>(
-  things: Iterable<T>,
-  atOnce: number,
-  work: (thing: T) => Promise<void>,
+  items: Iterable<T>,
+  concurrency: number,
+  work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = [...things].values();
+  const queue = [...items].values();
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      for (const thing of waiting) await work(thing);
+    Array.from({ length: concurrency }, async () => {
+      for (const item of queue) await work(item);
     }),
   );
 }

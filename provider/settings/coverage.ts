@@ -9,18 +9,18 @@ import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
  * @param value in canonical form; an IP address has none.
  */
 export function coveringValues(value: string): string[] {
-  const at = value.lastIndexOf("@");
-  if (at < 0 && (value.includes(":") || /^[\d.]+$/.test(value))) return [];
-  const domain = value.slice(at + 1);
-  const covering = at < 0 ? [] : [`*@${domain}`, domain];
+  const atSign = value.lastIndexOf("@");
+  if (atSign < 0 && (value.includes(":") || /^[\d.]+$/.test(value))) return [];
+  const domain = value.slice(atSign + 1);
+  const covering = atSign < 0 ? [] : [`*@${domain}`, domain];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
     const parent = domain.slice(dot + 1);
-    if (at >= 0) covering.push(`*@*.${parent}`);
+    if (atSign >= 0) covering.push(`*@*.${parent}`);
     covering.push(`*.${parent}`, parent);
   }
-  if (at >= 0) covering.push("*@*");
+  if (atSign >= 0) covering.push("*@*");
   covering.push("*");
-  return covering.filter((one) => one !== value);
+  return covering.filter((candidate) => candidate !== value);
 }
 
 /** Whether a value in canonical form stands for many: `*.wild.example`, `*@wild.example`, `*@*.wild.example`. */
@@ -38,9 +38,9 @@ export interface WildcardScope {
 
 /** @param value in canonical form; undefined where it isn't a wildcard. */
 export function parseWildcard(value: string): WildcardScope | undefined {
-  const [, below, domain = ""] = /^(?:\*@)?(\*(?:\.|$))?(.*)$/s.exec(value) ?? [];
+  const [, subdomainPrefix, domain = ""] = /^(?:\*@)?(\*(?:\.|$))?(.*)$/s.exec(value) ?? [];
   if (!isWildcard(value) || domain.includes("*")) return undefined;
-  return { domain, isOfDomain: below === undefined };
+  return { domain, isOfDomain: subdomainPrefix === undefined };
 }
 
 /** An IP address that is looked for, or a range of them, as numbers. */
@@ -70,19 +70,21 @@ export class CoveredValues {
           : { ...address, first: address.value, last: address.value };
       if (range) {
         const { width, first, last } = range;
-        const ofWidth = addresses.get(width) ?? [];
-        addresses.set(width, ofWidth);
-        ofWidth.push({ value, first, last });
+        const sameWidth = addresses.get(width) ?? [];
+        addresses.set(width, sameWidth);
+        sameWidth.push({ value, first, last });
         continue;
       }
-      for (const one of coveringValues(value)) {
-        const covered = this.#byCovering.get(one);
-        if (covered === undefined) this.#byCovering.set(one, [value]);
+      for (const coveringValue of coveringValues(value)) {
+        const covered = this.#byCovering.get(coveringValue);
+        if (covered === undefined) this.#byCovering.set(coveringValue, [value]);
         else covered.push(value);
       }
     }
-    for (const some of addresses.values()) {
-      some.sort((one, other) => (one.first < other.first ? -1 : Number(one.first > other.first)));
+    for (const ranges of addresses.values()) {
+      ranges.sort((coveringValue, other) =>
+        coveringValue.first < other.first ? -1 : Number(coveringValue.first > other.first),
+      );
     }
     this.#addresses = addresses;
   }
@@ -95,10 +97,10 @@ export class CoveredValues {
   coveredBy(entryValue: string): readonly string[] {
     const covered = this.#byCovering.get(entryValue);
     if (covered !== undefined) return covered;
-    if (this.#addresses.size === 0 || !isRangeLike(entryValue)) return NONE;
+    if (this.#addresses.size === 0 || !isRangeLike(entryValue)) return NO_VALUES;
     const range = parseAddressRange(entryValue);
     const sorted = range === undefined ? undefined : this.#addresses.get(range.width);
-    if (range === undefined || sorted === undefined) return NONE;
+    if (range === undefined || sorted === undefined) return NO_VALUES;
     const from = countBelow(sorted, range.first);
     return sorted
       .slice(from, countBelow(sorted, range.last + 1n))
@@ -107,7 +109,7 @@ export class CoveredValues {
   }
 }
 
-const NONE: readonly string[] = [];
+const NO_VALUES: readonly string[] = [];
 
 /** Whether it is worth to parse a value as a range. */
 function isRangeLike(value: string): boolean {
@@ -115,11 +117,11 @@ function isRangeLike(value: string): boolean {
 }
 
 /** How many of the sorted ranges begin before a number. */
-function countBelow(sorted: readonly NumberedRange[], bound: bigint): number {
+function countBelow(sorted: readonly NumberedRange[], limit: bigint): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((sorted[middle]?.first ?? bound) < bound) low = middle + 1;
+    if ((sorted[middle]?.first ?? limit) < limit) low = middle + 1;
     else high = middle;
   }
   return low;

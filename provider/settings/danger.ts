@@ -73,22 +73,22 @@ export function isDangerous(transition: Transition): boolean {
 }
 
 /** Sorts the most dangerous first. What is equally dangerous keeps its order. */
-export function sortByDanger<T>(all: readonly T[], transitionOf: (one: T) => Transition): T[] {
-  return all
-    .map((one) => ({ one, rank: dangerRank(transitionOf(one)) }))
+export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) => Transition): T[] {
+  return items
+    .map((item) => ({ one: item, rank: dangerRank(getTransition(item)) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ one }) => one);
 }
 
 /** Counts what is dangerous, by kind: `2 new allows and 1 removed deny`; undefined where nothing is. */
-export function countDangers(all: readonly Transition[]): string | undefined {
+export function countDangers(transitions: readonly Transition[]): string | undefined {
   const counts = new Map<DangerKind, number>();
-  for (const transition of all) {
+  for (const transition of transitions) {
     const kind = DANGER_KINDS.find(({ matches }) => matches(transition));
     if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + (transition.count ?? 1));
   }
   const parts = [...counts]
-    .sort(([one], [other]) => DANGER_KINDS.indexOf(one) - DANGER_KINDS.indexOf(other))
+    .sort(([singular], [other]) => DANGER_KINDS.indexOf(singular) - DANGER_KINDS.indexOf(other))
     .map(([{ one, many }, count]) => `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`);
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
@@ -116,14 +116,14 @@ export interface CutList<T> {
 
 /** Cuts a list to its most dangerous items. */
 export function cutByDanger<T>(
-  all: readonly T[],
-  most: number,
-  transitionOf: (one: T) => Transition,
+  items: readonly T[],
+  maxItems: number,
+  getTransition: (singular: T) => Transition,
 ): CutList<T> {
-  const ordered = sortByDanger(all, transitionOf);
-  const hidden = ordered.slice(most);
+  const ordered = sortByDanger(items, getTransition);
+  const hidden = ordered.slice(maxItems);
   return {
-    shown: ordered.slice(0, most),
-    more: hidden.length === 0 ? undefined : describeHidden(hidden.map(transitionOf)),
+    shown: ordered.slice(0, maxItems),
+    more: hidden.length === 0 ? undefined : describeHidden(hidden.map(getTransition)),
   };
 }

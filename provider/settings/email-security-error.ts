@@ -21,6 +21,6 @@ export class EmailSecurityError extends Error {
  */
 export function withCode(error: unknown): string {
   if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
-  const [first = "", ...rest] = error.message.split("\n");
-  return [`${first} [${error.code}]`, ...rest].join("\n");
+  const [firstLine = "", ...remainingLines] = error.message.split("\n");
+  return [`${firstLine} [${error.code}]`, ...remainingLines].join("\n");
 }

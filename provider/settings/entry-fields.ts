@@ -86,15 +86,15 @@ export const VIP_FIELDS = {
 type EntryFields = typeof ENTRY_FIELDS;
 
 /** The names of the fields that are in the text of a whole list. Those of a VIP are among them. */
-type StandingName = {
+type EntryStateField = {
   [Name in keyof EntryFields]: EntryFields[Name] extends { readonly listedIn: "text" } ? Name : never;
 }[keyof EntryFields];
 
 /** An entry or a VIP beside its key: what the text of a whole list holds. */
-export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, StandingName>>>;
+export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, EntryStateField>>>;
 
 /** An element of a settings file: its value or mailbox, and what is said of it under the names of the fields. */
-export type Element = Readonly<Record<string, NonNullable<Standing[StandingName]>>> & {
+export type Element = Readonly<Record<string, NonNullable<Standing[EntryStateField]>>> & {
   readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
 };
 
@@ -103,78 +103,82 @@ export const standingJson = {
   list: z.enum(LISTS).describe("Only of entries.").exactOptional(),
   comment: z.string().exactOptional(),
   acceptRisk: text("Why its risk is accepted.").exactOptional(),
-} satisfies Record<StandingName, z.ZodType>;
+} satisfies Record<EntryStateField, z.ZodType>;
 
 /** Those that the service is sent, all under the same names: else this doesn't compile, and a row is no standing. */
-type SentName = {
-  [Name in StandingName]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
-}[StandingName];
+type SentField = {
+  [Name in EntryStateField]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
+}[EntryStateField];
 
 type Fields = Readonly<Record<string, Field>>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** The fields of a {@link Standing}; of thousands of entries each is looked at, so they are looked up once. */
-const STANDING_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
-const SENT_FIELDS = STANDING_FIELDS.filter(([, { wire }]) => wire !== undefined);
+const ENTRY_STATE_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(
+  ([, { listedIn }]) => listedIn === "text",
+);
+const SENT_FIELDS = ENTRY_STATE_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
 /** What the service is sent of it in JSON. */
 export const sentJson = pick(
   standingJson,
   SENT_FIELDS.map(([name]) => name),
-) as Pick<typeof standingJson, SentName>;
+) as Pick<typeof standingJson, SentField>;
 
 /** What stands beside the key of something that is declared, or of a row of the service, in the form in which a plan shows it. */
-export function standingOf(one: object): Standing {
-  return canonicalValues(STANDING_FIELDS, one);
+export function standingOf(source: object): Standing {
+  return pickCanonicalValues(ENTRY_STATE_FIELDS, source);
 }
 
 /** What of it the service is sent. */
-export function sentOf(standing: object): Pick<Standing, SentName> {
-  return canonicalValues(SENT_FIELDS, standing);
+export function sentOf(entryState: object): Pick<Standing, SentField> {
+  return pickCanonicalValues(SENT_FIELDS, entryState);
 }
 
-type Sent = { readonly [Name in SentName]?: unknown };
+type SentState = { readonly [Name in SentField]?: unknown };
 
 /** Whether two are the same to the service, in which each may be declared or a row. */
-export function isSameStanding(one: Sent | undefined, other: Sent | undefined): boolean {
+export function isSameStanding(one: SentState | undefined, other: SentState | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return SENT_FIELDS.every(([name, field]) =>
     isSameValue(field, (one as Values)[name], (other as Values)[name]),
   );
 }
 
-export type DetailName = Exclude<SentName, "list">;
+export type DetailName = Exclude<SentField, "list">;
 
 /** What the service is told of an entry or a VIP beside its list. */
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
 
 /** Those of which two say something else. */
-export function differingDetails(one: Sent, other: Sent): readonly DetailName[] {
+export function differingDetails(one: SentState, other: SentState): readonly DetailName[] {
   return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELDS[name], one[name], other[name]));
 }
 
 /** What of it the service is sent, in the form in which two are compared; nothing is an empty text. */
-export function comparedValues(standing: Sent): readonly unknown[] {
-  return SENT_FIELDS.map(([name, { comparable = same }]) => comparable((standing as Values)[name]) ?? "");
+export function comparedValues(entryState: SentState): readonly unknown[] {
+  return SENT_FIELDS.map(
+    ([name, { comparable = returnUnchanged }]) => comparable((entryState as Values)[name]) ?? "",
+  );
 }
 
-function canonicalValues(fields: typeof STANDING_FIELDS, values: object): Standing {
-  const standing: Record<string, unknown> = {};
-  for (const [name, { canonical = same }] of fields) {
+function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object): Standing {
+  const entryState: Record<string, unknown> = {};
+  for (const [name, { canonical = returnUnchanged }] of fields) {
     const value = canonical((values as Values)[name]);
-    if (value !== undefined) standing[name] = value;
+    if (value !== undefined) entryState[name] = value;
   }
-  return standing;
+  return entryState;
 }
 
 /** Whether two values of a field are the same. A value that a preview doesn't know yet differs from every other. */
-export function isSameValue({ comparable = same }: Field, one: unknown, other: unknown): boolean {
+export function isSameValue({ comparable = returnUnchanged }: Field, one: unknown, other: unknown): boolean {
   return one === other || comparable(one) === comparable(other);
 }
 
 /** The names of the fields whose values differ, without options of the run. */
 export function differingFields(fields: Fields, one: Values, other: Values): readonly string[] {
-  return namesOf(
+  return filterFieldNames(
     fields,
     (field, name) => field.change !== "none" && !isSameValue(field, one[name], other[name]),
   );
@@ -183,43 +187,44 @@ export function differingFields(fields: Fields, one: Values, other: Values): rea
 /** The values that say something, as an empty comment doesn't; without options of the run. */
 export function valuesOf(
   fields: Fields,
-  from: Values,
-  isMeant: (field: Field, value: unknown) => boolean = () => true,
+  values: Values,
+  isIncluded: (field: Field, value: unknown) => boolean = () => true,
 ): Record<string, unknown> {
-  const names = namesOf(
+  const names = filterFieldNames(
     fields,
-    (field, name) => field.change !== "none" && !isNone(field, from[name]) && isMeant(field, from[name]),
+    (field, name) =>
+      field.change !== "none" && !isEmptyValue(field, values[name]) && isIncluded(field, values[name]),
   );
-  return pick(from, names);
+  return pick(values, names);
 }
 
 /** The same values without those that a program leaves out: defaults, and what is inferred. */
-export function declaredValues(fields: Fields, from: Values): Record<string, unknown> {
-  return valuesOf(fields, from, ({ isImplied }, value) => isImplied?.(value) !== true);
+export function declaredValues(fields: Fields, values: Values): Record<string, unknown> {
+  return valuesOf(fields, values, ({ isImplied }, value) => isImplied?.(value) !== true);
 }
 
 /** The values that are never sent to the service. */
-export function unsentValues(fields: Fields, from: Values): Record<string, unknown> {
-  return valuesOf(fields, from, ({ wire }) => wire === undefined);
+export function unsentValues(fields: Fields, values: Values): Record<string, unknown> {
+  return valuesOf(fields, values, ({ wire }) => wire === undefined);
 }
 
 /** A state with the arguments that a run takes over without a request: what is never sent, and the spelling of what is. */
 export function withArguments<State extends object>(fields: Fields, state: State, inputs: object): State {
-  const names = namesOf(fields, ({ wire, change }) => wire === undefined || change === "replace");
-  const others = Object.entries(state).filter(([name]) => !names.includes(name));
-  const own = valuesOf(
+  const names = filterFieldNames(fields, ({ wire, change }) => wire === undefined || change === "replace");
+  const otherFields = Object.entries(state).filter(([name]) => !names.includes(name));
+  const argumentValues = valuesOf(
     Object.fromEntries(names.map((name) => [name, fields[name] as Field])),
     inputs as Values,
   );
-  return { ...Object.fromEntries(others), ...own } as State;
+  return { ...Object.fromEntries(otherFields), ...argumentValues } as State;
 }
 
 /** Whether two argument objects ask the same of the service. */
 export function isSentAlike(fields: Fields, one: Values, other: Values): boolean {
-  return !differingFields(fields, one, other).some((name) => isSent(fields[name] as Field));
+  return !differingFields(fields, one, other).some((name) => isSentInChange(fields[name] as Field));
 }
 
-function isSent({ wire, change }: Field): boolean {
+function isSentInChange({ wire, change }: Field): boolean {
   return wire !== undefined && change === "in place";
 }
 
@@ -227,18 +232,19 @@ function isSent({ wire, change }: Field): boolean {
 export function isSameRow(fields: Fields, one: object, other: object): boolean {
   return Object.values(fields).every((field) => {
     const { wire = "" } = field;
-    return !isSent(field) || isSameValue(field, (one as Values)[wire], (other as Values)[wire]);
+    return !isSentInChange(field) || isSameValue(field, (one as Values)[wire], (other as Values)[wire]);
   });
 }
 
 /** The body of a request that changes what the service holds to what is declared. */
-export function changeBody(fields: Fields, held: Values, inputs: Values): Record<string, unknown> {
+export function changeBody(fields: Fields, stored: Values, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (field.wire === undefined || !isSent(field)) continue;
-    const wanted = inputs[name];
-    const there = held[field.wire] ?? (field.isOptionalInAnswers ? wanted : undefined);
-    if (!isSameValue(field, there, wanted)) body[field.wire] = isNone(field, wanted) ? field.cleared : wanted;
+    if (field.wire === undefined || !isSentInChange(field)) continue;
+    const desired = inputs[name];
+    const actual = stored[field.wire] ?? (field.isOptionalInAnswers ? desired : undefined);
+    if (!isSameValue(field, actual, desired))
+      body[field.wire] = isEmptyValue(field, desired) ? field.cleared : desired;
   }
   return body;
 }
@@ -246,7 +252,7 @@ export function changeBody(fields: Fields, held: Values, inputs: Values): Record
 /** The body of a request that creates what is declared. Another spelling would be another row where a service compares values literally. */
 export function createBody(fields: Fields, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const [name, { wire, change, comparable = same }] of Object.entries(fields)) {
+  for (const [name, { wire, change, comparable = returnUnchanged }] of Object.entries(fields)) {
     const value = comparable(inputs[name]);
     if (wire !== undefined && value !== undefined) body[wire] = change === "replace" ? value : inputs[name];
   }
@@ -256,35 +262,38 @@ export function createBody(fields: Fields, inputs: Values): Record<string, unkno
 /**
  * What a row of the service says, by the names of the arguments: as written where it says the same.
  *
- * @param written what was declared, or the state has.
+ * @param declared what was declared, or the state has.
  */
-export function valuesOfRow(fields: Fields, row: Values, written: Values): Record<string, unknown> {
+export function valuesOfRow(fields: Fields, row: Values, declared: Values): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     if (field.wire === undefined) continue;
-    const there = row[field.wire] ?? (field.isOptionalInAnswers ? written[name] : undefined);
-    const value = isSameValue(field, there, written[name]) ? written[name] : shown(field, there);
-    if (!isNone(field, value)) values[name] = value;
+    const actual = row[field.wire] ?? (field.isOptionalInAnswers ? declared[name] : undefined);
+    const value = isSameValue(field, actual, declared[name]) ? declared[name] : formatRowValue(field, actual);
+    if (!isEmptyValue(field, value)) values[name] = value;
   }
   return values;
 }
 
-function shown({ shown = printable }: Field, value: unknown): unknown {
+function formatRowValue({ shown = printable }: Field, value: unknown): unknown {
   return typeof value === "string" ? shown(value) : value;
 }
 
-function isNone({ comparable = same }: Field, value: unknown): boolean {
+function isEmptyValue({ comparable = returnUnchanged }: Field, value: unknown): boolean {
   return comparable(value) === undefined;
 }
 
-function same(value: unknown): unknown {
+function returnUnchanged(value: unknown): unknown {
   return value;
 }
 
-function namesOf(fields: Fields, isChosen: (field: Field, name: string) => boolean): readonly string[] {
-  return Object.keys(fields).filter((name) => isChosen(fields[name] as Field, name));
+function filterFieldNames(
+  fields: Fields,
+  isSelected: (field: Field, name: string) => boolean,
+): readonly string[] {
+  return Object.keys(fields).filter((name) => isSelected(fields[name] as Field, name));
 }
 
-function pick(from: Values, names: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(names.map((name) => [name, from[name]]));
+function pick(values: Values, names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
 }

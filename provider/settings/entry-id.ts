@@ -6,50 +6,50 @@
 
 /** Whether ids are numbers that follow each other, so that another tenant can have the same. */
 export function areCounters(ids: readonly string[]): boolean {
-  const isPrefixed = ids.every((id) => PREFIX.test(id));
-  const parts = ids.map((id) => significantPart(isPrefixed ? id.replace(PREFIX, "") : id));
-  const kinds = Map.groupBy(parts, kindOfPart);
-  const isMost = (kind: Kind): boolean => (kinds.get(kind)?.length ?? 0) * 2 > parts.length;
-  if (isMost("unique")) return false;
-  if (isMost("short") || parts.length < 2) return !parts.some(looksRandom);
-  return commonShare(parts) >= (parts.length < MANY ? 0.7 : 0.45);
+  const isPrefixed = ids.every((id) => PREFIX_PATTERN.test(id));
+  const parts = ids.map((id) => extractSignificantPart(isPrefixed ? id.replace(PREFIX_PATTERN, "") : id));
+  const kinds = Map.groupBy(parts, classifyPart);
+  const isMajority = (kind: PartKind): boolean => (kinds.get(kind)?.length ?? 0) * 2 > parts.length;
+  if (isMajority("unique")) return false;
+  if (isMajority("short") || parts.length < 2) return !parts.some(looksRandom);
+  return computeCommonShare(parts) >= (parts.length < MANY_PARTS ? 0.7 : 0.45);
 }
 
-type Kind = "unique" | "short" | "unclear";
+type PartKind = "unique" | "short" | "unclear";
 
 /** No counter has so many digits that count; a clock that is read in milliseconds, as in a snowflake, has. */
 const CLOCK_DIGITS = 15;
 /** So many characters hold enough of chance, if that is where they are from. */
-const SHORTEST_RANDOM = 8;
-const LONG = 12;
+const MIN_RANDOM_LENGTH = 8;
+const MIN_UNIQUE_LENGTH = 12;
 /** Among so many random characters, the most frequent one is rare. */
-const MANY = 8;
+const MANY_PARTS = 8;
 
-function kindOfPart(part: string): Kind {
+function classifyPart(part: string): PartKind {
   const distinct = new Set(part).size;
-  if (part.length < SHORTEST_RANDOM) return "short";
+  if (part.length < MIN_RANDOM_LENGTH) return "short";
   const isUnique = /^\d+$/.test(part)
     ? part.length >= CLOCK_DIGITS && distinct >= 5
-    : part.length >= LONG && distinct >= 8;
+    : part.length >= MIN_UNIQUE_LENGTH && distinct >= 8;
   return isUnique ? "unique" : "unclear";
 }
 
 /** Which part of the ids has, on average, the most frequent character of its place. */
-function commonShare(parts: readonly string[]): number {
+function computeCommonShare(parts: readonly string[]): number {
   const length = Math.max(...parts.map((part) => part.length));
   const padded = parts.map((part) => part.padStart(length, "0"));
-  let common = 0;
-  for (let at = 0; at < length; at++) {
-    const counts = [...Map.groupBy(padded, (part) => part[at]).values()].map((same) => same.length);
-    common += Math.max(...counts) / padded.length;
+  let commonTotal = 0;
+  for (let position = 0; position < length; position++) {
+    const counts = [...Map.groupBy(padded, (part) => part[position]).values()].map((group) => group.length);
+    commonTotal += Math.max(...counts) / padded.length;
   }
-  return common / length;
+  return commonTotal / length;
 }
 
-const PREFIX = /^(?:\p{L}+[-_:.])+/u;
+const PREFIX_PATTERN = /^(?:\p{L}+[-_:.])+/u;
 
 /** Without separators and the zeros that fill up a number. */
-function significantPart(id: string): string {
+function extractSignificantPart(id: string): string {
   return id
     .replaceAll(/[-_:.{}]/g, "")
     .replace(/^0+/, "")
@@ -58,6 +58,6 @@ function significantPart(id: string): string {
 
 /** Letters and digits that take turns, as they don't in a number or a word. */
 function looksRandom(part: string): boolean {
-  const turns = part.match(/(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])/g) ?? [];
-  return part.length >= SHORTEST_RANDOM && turns.length >= 3;
+  const transitions = part.match(/(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])/g) ?? [];
+  return part.length >= MIN_RANDOM_LENGTH && transitions.length >= 3;
 }

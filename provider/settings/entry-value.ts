@@ -30,7 +30,9 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
   if (parsed.ok) return parsed;
   const suggestion = probableValue(text);
-  return suggestion === undefined ? parsed : refuse(`${parsed.reason}; write ${inFull(suggestion)}`);
+  return suggestion === undefined
+    ? parsed
+    : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
 }
 
 /** Reads a mailbox address (`local@domain`) to its canonical form, or says what is wrong with it. */
@@ -38,8 +40,8 @@ export function parseMailbox(text: string): Parsed<string> {
   const parsed = parseMailboxExactly(text);
   if (parsed.ok) return parsed;
   const suggestion = probableValue(text);
-  const useful = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
-  return useful ? refuse(`${parsed.reason}; write ${inFull(suggestion)}`) : parsed;
+  const isUsable = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
+  return isUsable ? buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`) : parsed;
 }
 
 /**
@@ -57,14 +59,14 @@ export function canonicalValue(value: string): string {
  * `@*.wild.example`, and ranges of addresses.
  */
 function canonicalPattern(text: string): string | undefined {
-  const [, mailboxes, below, rest = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
-  if (mailboxes === undefined && below === undefined) return parseAddressRange(text)?.canonical;
-  const domain = parseDomain(rest);
-  const start = `${mailboxes === undefined ? "" : "*@"}${below === undefined ? "" : "*."}`;
+  const [, mailboxPrefix, subdomainPrefix, domainText = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
+  if (mailboxPrefix === undefined && subdomainPrefix === undefined) return parseAddressRange(text)?.canonical;
+  const domain = parseDomain(domainText);
+  const prefix = `${mailboxPrefix === undefined ? "" : "*@"}${subdomainPrefix === undefined ? "" : "*."}`;
   // A top-level domain is no value of its own, and a wildcard may stand for all below it.
-  const isTopLevel = /^[a-z]{2,63}\.?$/i.test(rest);
-  if (isTopLevel) return `${start}${rest.toLowerCase().replace(/\.$/, "")}`;
-  return domain.ok ? `${start}${domain.value}` : undefined;
+  const isTopLevel = /^[a-z]{2,63}\.?$/i.test(domainText);
+  if (isTopLevel) return `${prefix}${domainText.toLowerCase().replace(/\.$/, "")}`;
+  return domain.ok ? `${prefix}${domain.value}` : undefined;
 }
 
 /** The form in which mailboxes are compared. Never fails. */
@@ -79,12 +81,12 @@ export function naturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalValue(value)}`;
 }
 
-function refuse(reason: string): { ok: false; reason: string } {
+function buildParseFailure(reason: string): { ok: false; reason: string } {
   return { ok: false, reason };
 }
 
 /** A suggestion is there to be copied, so it is never cut. */
-function inFull(suggestion: string): string {
+function quoteFull(suggestion: string): string {
   return quote(suggestion, suggestion.length);
 }
 
@@ -96,45 +98,47 @@ function inFull(suggestion: string): string {
 const PLAIN_DOMAIN = /^(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
 export function isPlainDomain(text: string): boolean {
-  if (text === lastPlain) return true;
+  if (text === lastPlainDomain) return true;
   const isPlain = text.length >= 4 && text.length <= 253 && PLAIN_DOMAIN.test(text);
-  if (isPlain) lastPlain = text;
+  if (isPlain) lastPlainDomain = text;
   return isPlain;
 }
 
 /** Of one entry it is asked several times in a row: to read it, to name it, to check it. */
-let lastPlain: string | undefined;
+let lastPlainDomain: string | undefined;
 
 function parseExactly(text: string): Parsed<EntryValue> {
   if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
-  if (text.trim() === "") return refuse("is empty; write a domain, an IP address or a mailbox");
-  const oddities = surroundings(text);
-  if (oddities !== undefined) return refuse(oddities);
+  if (text.trim() === "") return buildParseFailure("is empty; write a domain, an IP address or a mailbox");
+  const problem = findSurroundingProblem(text);
+  if (problem !== undefined) return buildParseFailure(problem);
   if (text.includes("://"))
-    return refuse(`${quote(text)} is a URL, not a domain, an IP address or a mailbox`);
+    return buildParseFailure(`${quote(text)} is a URL, not a domain, an IP address or a mailbox`);
   if (text.includes("@")) {
     const mailbox = parseMailboxExactly(text);
     return mailbox.ok
       ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } }
       : mailbox;
   }
-  if (/^[^:]+:\d+$/.test(text)) return refuse(`${quote(text)} has a port; the service's list holds none`);
-  if (looksLikeAddress(text)) return parseAddress(text);
+  if (/^[^:]+:\d+$/.test(text))
+    return buildParseFailure(`${quote(text)} has a port; the service's list holds none`);
+  if (isAddressLike(text)) return parseAddress(text);
   const domain = parseDomain(text);
   return domain.ok ? { ok: true, value: { entryType: "domain", canonical: domain.value } } : domain;
 }
 
-function surroundings(text: string): string | undefined {
+function findSurroundingProblem(text: string): string | undefined {
   if (text !== text.trim()) return `${quote(text)} has white space around it`;
-  if (BREAK.test(text)) return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
+  if (BREAK_CHARACTER.test(text))
+    return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
   if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} holds an invisible character`;
   return undefined;
 }
 
 /** What stands between the values of a table or a list. */
-const BREAK = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
+const BREAK_CHARACTER = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
 
-function looksLikeAddress(text: string): boolean {
+function isAddressLike(text: string): boolean {
   return /^[\d.]+$/.test(text) || ADDRESS_RANGE.test(text) || /:[^:]*:/.test(text);
 }
 
@@ -145,86 +149,104 @@ function parseAddress(text: string): Parsed<EntryValue> {
   const address = parseSingleAddress(text);
   if (address !== undefined) return { ok: true, value: { entryType: "ip", canonical: address } };
   if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
-    return refuse(`${quote(text)} is a range of addresses; the service's list holds single addresses`);
+    return buildParseFailure(
+      `${quote(text)} is a range of addresses; the service's list holds single addresses`,
+    );
   }
   if (isIP(text) === 6 && text.includes("%")) {
-    return refuse(`${quote(text)} has a zone (what follows %), which means something on one machine only`);
+    return buildParseFailure(
+      `${quote(text)} has a zone (what follows %), which means something on one machine only`,
+    );
   }
-  const octal = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
-  return refuse(`${quote(text)} is not an IP address${octal}`);
+  const octalHint = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
+  return buildParseFailure(`${quote(text)} is not an IP address${octalHint}`);
 }
 
 function parseMailboxExactly(text: string): Parsed<string> {
-  if (text.trim() === "") return refuse("is empty; write a mailbox such as jane.doe@example.com");
-  const oddities = surroundings(text);
-  if (oddities !== undefined) return refuse(oddities);
-  const at = text.lastIndexOf("@");
-  if (at < 0) return refuse(`${quote(text)} is not a mailbox: it has no @`);
-  if (at === 0) return refuse(`${quote(text)} has nothing before its @`);
-  if (at === text.length - 1) return refuse(`${quote(text)} has nothing after its @`);
+  if (text.trim() === "") return buildParseFailure("is empty; write a mailbox such as jane.doe@example.com");
+  const problem = findSurroundingProblem(text);
+  if (problem !== undefined) return buildParseFailure(problem);
+  const atSign = text.lastIndexOf("@");
+  if (atSign < 0) return buildParseFailure(`${quote(text)} is not a mailbox: it has no @`);
+  if (atSign === 0) return buildParseFailure(`${quote(text)} has nothing before its @`);
+  if (atSign === text.length - 1) return buildParseFailure(`${quote(text)} has nothing after its @`);
   // Composing takes quadratic time for a long row of combining marks; nothing this long can come below 64 bytes.
-  if (at > 1000) return refuse(`${quote(text)} has more than 64 bytes before its @`);
+  if (atSign > 1000) return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
   // Checked in the form that is compared, so that this form passes the same checks.
-  const local = text.slice(0, at).normalize("NFC").toLowerCase().normalize("NFC");
-  if (local.includes("*")) return refuse(`${quote(text)} is a pattern, not one mailbox`);
+  const local = text.slice(0, atSign).normalize("NFC").toLowerCase().normalize("NFC");
+  if (local.includes("*")) return buildParseFailure(`${quote(text)} is a pattern, not one mailbox`);
   if (/[\s<>()[\]\\,;:"@]/.test(local) || /^\.|\.$|\.\./.test(local)) {
-    return refuse(`${quote(text)} is not a mailbox: ${quote(text.slice(0, at))} can't stand before its @`);
+    return buildParseFailure(
+      `${quote(text)} is not a mailbox: ${quote(text.slice(0, atSign))} can't stand before its @`,
+    );
   }
-  if (Buffer.byteLength(local) > 64) return refuse(`${quote(text)} has more than 64 bytes before its @`);
-  const domain = parseDomain(text.slice(at + 1));
-  if (!domain.ok) return refuse(`${quote(text)} is not a mailbox: ${domain.reason}`);
+  if (Buffer.byteLength(local) > 64)
+    return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
+  const domain = parseDomain(text.slice(atSign + 1));
+  if (!domain.ok) return buildParseFailure(`${quote(text)} is not a mailbox: ${domain.reason}`);
   return { ok: true, value: `${local}@${domain.value}` };
 }
 
-function nameOf(character: string): string {
+function describeCharacter(character: string): string {
   return /\s/.test(character) ? "a space" : quote(character);
 }
 
 function parseDomain(text: string): Parsed<string> {
   if (isPlainDomain(text)) return { ok: true, value: text };
   // IDNA takes quadratic time, and nothing this long can come below 253 characters.
-  if (text.length > 1000) return refuse(`${quote(text)} is longer than 253 characters`);
+  if (text.length > 1000) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
   if (text.startsWith("*"))
-    return refuse(`${quote(text)} is a pattern; the service's list holds plain domains`);
-  const odd = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
-  if (odd !== undefined) {
-    const several = /[\s,;]/.test(odd) ? " (one entry holds one value)" : "";
-    return refuse(`${quote(text)} is not a domain: it holds ${nameOf(odd)}${several}`);
+    return buildParseFailure(`${quote(text)} is a pattern; the service's list holds plain domains`);
+  const invalidCharacter = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
+  if (invalidCharacter !== undefined) {
+    const hint = /[\s,;]/.test(invalidCharacter) ? " (one entry holds one value)" : "";
+    return buildParseFailure(
+      `${quote(text)} is not a domain: it holds ${describeCharacter(invalidCharacter)}${hint}`,
+    );
   }
-  if (/^[.]/.test(text)) return refuse(`${quote(text)} is not a domain: it starts with a dot`);
+  if (/^[.]/.test(text)) return buildParseFailure(`${quote(text)} is not a domain: it starts with a dot`);
   const ascii = domainToASCII(text.normalize("NFC")).replace(/\.$/, "");
-  if (ascii === "") return refuse(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
-  if (ascii.length > 253) return refuse(`${quote(text)} is longer than 253 characters`);
+  if (ascii === "")
+    return buildParseFailure(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
+  if (ascii.length > 253) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
   const labels = ascii.split(".");
   for (const label of labels) {
-    if (label === "") return refuse(`${quote(text)} is not a domain: two dots follow each other`);
+    if (label === "") return buildParseFailure(`${quote(text)} is not a domain: two dots follow each other`);
     if (label.length > 63)
-      return refuse(`${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`);
+      return buildParseFailure(
+        `${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`,
+      );
     if (/^-|-$/.test(label))
-      return refuse(`${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`);
+      return buildParseFailure(
+        `${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`,
+      );
     if (!/^[a-z0-9_-]+$/.test(label)) {
-      return refuse(`${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`);
+      return buildParseFailure(
+        `${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`,
+      );
     }
   }
-  const top = labels.at(-1) ?? "";
-  if (/^\d+$/.test(top) || top.includes("_"))
-    return refuse(`${quote(text)} is not a domain: none ends in ${quote(top)}`);
+  const topLabel = labels.at(-1) ?? "";
+  if (/^\d+$/.test(topLabel) || topLabel.includes("_"))
+    return buildParseFailure(`${quote(text)} is not a domain: none ends in ${quote(topLabel)}`);
   if (labels.length === 1) {
     const isTopLevel = parseHost(ascii).isIcann === true;
-    const why = isTopLevel ? "it is a top-level domain, and would stand for all below it" : "it has no dot";
-    return refuse(`${quote(text)} is not a whole domain: ${why}`);
+    const reason = isTopLevel
+      ? "it is a top-level domain, and would stand for all below it"
+      : "it has no dot";
+    return buildParseFailure(`${quote(text)} is not a whole domain: ${reason}`);
   }
   return { ok: true, value: ascii };
 }
 
 /** Text beyond this is a mistake of another kind, such as a whole file, that no suggestion explains. */
-const LONGEST_EXPLAINED = 4000;
+const MAX_EXPLAINED_LENGTH = 4000;
 
 /** The value that was probably meant, if a well-known slip explains what was written. */
 export function probableValue(text: string): string | undefined {
-  if (text.trim().length > LONGEST_EXPLAINED) return undefined;
+  if (text.trim().length > MAX_EXPLAINED_LENGTH) return undefined;
   // Several values, of which a break that is taken away would make one.
-  if (BREAK.test(text.trim())) return undefined;
+  if (BREAK_CHARACTER.test(text.trim())) return undefined;
   const candidates = new Set<string>();
   const cleaned = text
     .replace(/[\p{Cc}\p{Cf}]/gu, "")

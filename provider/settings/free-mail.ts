@@ -5,13 +5,13 @@ import { parse } from "tldts";
  * first asked for, so that no start of a process waits for it.
  */
 
-let all: ReadonlySet<string> | undefined;
-let large: ReadonlySet<string> | undefined;
+let freeMailDomains: ReadonlySet<string> | undefined;
+let largeProviderNames: ReadonlySet<string> | undefined;
 
 /** Whether anybody can have a mailbox at a domain, given in canonical form, for nothing or for little: free mail, a provider of internet access, a throwaway service. */
 export function isFreeMail(domain: string): boolean {
-  all ??= new Set(require("email-providers/all.json") as string[]);
-  return all.has(domain) && !RESERVED.has(domain);
+  freeMailDomains ??= new Set(require("email-providers/all.json") as string[]);
+  return freeMailDomains.has(domain) && !RESERVED_DOMAINS.has(domain);
 }
 
 /**
@@ -19,14 +19,16 @@ export function isFreeMail(domain: string): boolean {
  * country. Throwaway services are many, and to deny them is sensible; few of them are so large.
  */
 export function isLargeFreeMail(domain: string): boolean {
-  large ??= new Set((require("email-providers/common.json") as string[]).map(nameOf));
-  return isFreeMail(domain) && large.has(nameOf(domain));
+  largeProviderNames ??= new Set(
+    (require("email-providers/common.json") as string[]).map(getMailProviderName),
+  );
+  return isFreeMail(domain) && largeProviderNames.has(getMailProviderName(domain));
 }
 
 /** The names of RFC 2606 stand in examples; the list has taken them for a provider's. */
-const RESERVED: ReadonlySet<string> = new Set(["example.com", "example.net", "example.org"]);
+const RESERVED_DOMAINS: ReadonlySet<string> = new Set(["example.com", "example.net", "example.org"]);
 
 /** What stays of `outlook.com` and `outlook.co.id`. */
-function nameOf(domain: string): string {
+function getMailProviderName(domain: string): string {
   return parse(domain, { extractHostname: false, validateHostname: false }).domainWithoutSuffix ?? domain;
 }

@@ -56,7 +56,7 @@ export interface VipListInputs extends ListOptions {
   readonly onDelete?: (typeof ON_DELETE)[number];
 }
 
-const patterns = z.array(
+const patternsSchema = z.array(
   z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
     const parsed = parsePattern(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
@@ -64,34 +64,36 @@ const patterns = z.array(
   { error: (issue) => `must be a list of patterns, not ${quote(issue.input)}` },
 );
 
-const wholeNumber = z
+const wholeNumberSchema = z
   .number({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
   .int({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
   .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 const listOptions = {
-  ignore: patterns.describe("What is never touched, whatever the mode, unless it is declared.").optional(),
-  protect: patterns
+  ignore: patternsSchema
+    .describe("What is never touched, whatever the mode, unless it is declared.")
+    .optional(),
+  protect: patternsSchema
     .describe("What must be declared: each pattern by at least one, and none that it names may go.")
     .optional(),
-  maxRemovals: wholeNumber.describe("The most that one run may remove.").optional(),
+  maxRemovals: wholeNumberSchema.describe("The most that one run may remove.").optional(),
   maxRemovalFraction: z
     .number({ error: (issue) => `must be a number from 0 to 1, not ${quote(issue.input)}` })
     .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
     .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
     .describe("The largest share of the list that one run may remove. 0.3 when left out.")
     .optional(),
-  confirmRemovals: wholeNumber
+  confirmRemovals: wholeNumberSchema
     .describe("The exact number of removals that is meant, for one run beyond the limits.")
     .optional(),
 };
 
 /** The content of a list is read element by element, so that every mistake is told at its place. */
-const content = z.unknown().optional();
+const contentSchema = z.unknown().optional();
 
 /** The arguments of a whole allow/deny list (reference, section Allow/deny list). */
 export const allowDenyListArguments = z.strictObject({
-  entries: content.describe("The entries, as an array or keyed by value."),
+  entries: contentSchema.describe("The entries, as an array or keyed by value."),
   mode: z
     .enum(LIST_MODES, { error: (issue) => `must be ${oneOf(LIST_MODES)}, not ${quote(issue.input)}` })
     .describe(
@@ -107,7 +109,7 @@ export const allowDenyListArguments = z.strictObject({
 
 /** The arguments of a whole VIP list (reference, section VIP employees). */
 export const vipListArguments = z.strictObject({
-  members: content.describe("The members, as an array or keyed by mailbox."),
+  members: contentSchema.describe("The members, as an array or keyed by mailbox."),
   mode: z
     .enum(VIP_LIST_MODES, {
       error: ({ input }) => explainVipMode(input) ?? `must be ${oneOf(VIP_LIST_MODES)}, not ${quote(input)}`,
@@ -131,7 +133,7 @@ export interface ListKind {
   readonly noun: readonly [one: string, many: string];
   readonly schema: z.ZodObject;
   /** Whether a map is the keyed list already, in the form that almost all have; for others each element is read. */
-  readonly isKeyed: (content: Readonly<Record<string, unknown>>) => boolean;
+  readonly isKeyed: (contentSchema: Readonly<Record<string, unknown>>) => boolean;
   /** Reads one element: of an array, or of a map with its key. */
   readonly readElement: (raw: unknown, key: string | undefined) => Element;
   /** What a pattern is held against. */
@@ -151,7 +153,7 @@ export interface ListKind {
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
   readonly clash: (first: Placed, second: Placed) => string | undefined;
   /** Why one is refused as long as nobody accepts its risk, if there is any. */
-  readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
+  readonly refusal?: (key: string, text: string, ownDomains: OwnDomains) => string | undefined;
 }
 
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
@@ -182,9 +184,9 @@ export const ENTRIES: ListKind = {
   property: "entries",
   noun: ["entry", "entries"],
   schema: allowDenyListArguments,
-  isKeyed(content) {
-    for (const key of Object.keys(content)) {
-      const text = content[key];
+  isKeyed(contentSchema) {
+    for (const key of Object.keys(contentSchema)) {
+      const text = contentSchema[key];
       if (typeof text !== "string" || !isPlainEntry(key, text)) return false;
     }
     return true;
@@ -195,15 +197,17 @@ export const ENTRIES: ListKind = {
       const refusal = commentRefusal(raw);
       if (refusal !== undefined) return [{ property: "", reason: refusal }];
       const entry = readEntry(key, raw);
-      if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
-      if (entry.unknown !== undefined) return [{ property: "", reason: unknownFields(raw, entry.unknown) }];
+      if (entry === undefined || isUnmanaged(raw))
+        return [{ property: "", reason: describeInvalidEntryText(raw) }];
+      if (entry.unknown !== undefined)
+        return [{ property: "", reason: describeUnknownFields(raw, entry.unknown) }];
       const { entryType: _inferred, ...rest } = entry;
-      return readElementObject(rest);
+      return parseElementObject(rest);
     }
     if (!isObject(raw)) {
       return [{ property: "", reason: `must be { list, value, comment }, not ${quote(raw)}` }];
     }
-    return readElementObject(key === undefined ? raw : { value: key, ...raw }, key);
+    return parseElementObject(key === undefined ? raw : { value: key, ...raw }, key);
   },
   target(key, text) {
     const { value, list } = readEntry(key, text) ?? { value: key };
@@ -234,20 +238,20 @@ export const ENTRIES: ListKind = {
     const isContradiction = lists[0] !== undefined && lists[1] !== undefined && lists[0] !== lists[1];
     if (!isContradiction && first.key !== second.key) return undefined;
     return isContradiction
-      ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
-      : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
+      ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${describeLocation(first, second)}; a value can't be on both. Keep one of the two`
+      : `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`;
   },
-  refusal(key, text, own) {
+  refusal(key, text, ownDomains) {
     const entry = readEntry(key, text);
-    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, own);
+    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, ownDomains);
   },
 };
 
-function readElementObject(raw: RawArguments, givenKey?: string): Element {
-  const otherValue = otherThan(givenKey, raw["value"], parseEntryValue);
-  if (otherValue !== undefined) return [{ property: "value", reason: otherValue }];
-  const plain = plainElement(raw);
-  if (plain !== undefined) return plain;
+function parseElementObject(raw: RawArguments, mapKey?: string): Element {
+  const valueMismatch = describeKeyMismatch(mapKey, raw["value"], parseEntryValue);
+  if (valueMismatch !== undefined) return [{ property: "value", reason: valueMismatch }];
+  const plainResult = parsePlainElement(raw);
+  if (plainResult !== undefined) return plainResult;
   const { inputs, failures } = checkEntryArguments(raw, listEntryArguments);
   if (failures.length > 0) return failures;
   const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE } = inputs;
@@ -260,30 +264,36 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
     value: parsed.value.canonical,
     verdictScope: verdictScope as string,
   });
-  const written = value as string;
-  const known = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
-  const text = textOfEntry({ list: list as string, ...known });
-  if (Object.keys(known).length === Object.keys(inputs).length) return { key, text, written };
+  const sourceText = value as string;
+  const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
+  const text = textOfEntry({ list: list as string, ...knownInputs });
+  if (Object.keys(knownInputs).length === Object.keys(inputs).length)
+    return { key, text, written: sourceText };
   // Without the reason, it could seem that nobody accepts the risk.
-  const isJudged = inputs["acceptRisk"] !== UNKNOWN;
-  return { key, text: UNKNOWN, ...(isJudged ? { knownText: text } : {}), written };
+  const isRiskKnown = inputs["acceptRisk"] !== UNKNOWN;
+  return { key, text: UNKNOWN, ...(isRiskKnown ? { knownText: text } : {}), written: sourceText };
 }
 
 /** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
-function otherThan(
+function describeKeyMismatch(
   key: string | undefined,
   value: unknown,
   parse: (text: string) => Parsed<unknown>,
 ): string | undefined {
   if (key === undefined || typeof value !== "string" || value === key) return undefined;
-  const named = parse(key);
-  const given = parse(value);
-  if (!named.ok || !given.ok || JSON.stringify(named.value) === JSON.stringify(given.value)) return undefined;
+  const keyResult = parse(key);
+  const valueResult = parse(value);
+  if (
+    !keyResult.ok ||
+    !valueResult.ok ||
+    JSON.stringify(keyResult.value) === JSON.stringify(valueResult.value)
+  )
+    return undefined;
   return `is ${quote(value)}, but its key names ${quote(key)}; one of the two is a slip`;
 }
 
 /** An element as almost all are, read without a check that is made to explain every mistake. */
-function plainElement(raw: RawArguments): Element | undefined {
+function parsePlainElement(raw: RawArguments): Element | undefined {
   const { list, value, comment, ...rest } = raw;
   if (typeof value !== "string" || (list !== "allow" && list !== "deny")) return undefined;
   if (comment !== undefined && typeof comment !== "string") return undefined;
@@ -292,7 +302,7 @@ function plainElement(raw: RawArguments): Element | undefined {
   return isPlainEntry(value, text) ? { key: value, text, written: value } : undefined;
 }
 
-function notAnEntryText(raw: string): string {
+function describeInvalidEntryText(raw: string): string {
   if (isUnmanaged(raw)) {
     return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(asDeclared(raw), 500)}`;
   }
@@ -302,7 +312,7 @@ function notAnEntryText(raw: string): string {
   return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
 }
 
-function unknownFields(raw: string, unknown: UnknownFields): string {
+function describeUnknownFields(raw: string, unknown: UnknownFields): string {
   const names = Object.keys(unknown).map((name) => quote(name));
   const { length } = names;
   return `is ${quote(raw)}, and ${names.join(", ")} ${length === 1 ? "is a field" : "are fields"} that this release doesn't know; take ${length === 1 ? "it" : "them"} out, or write { comment } if that is the comment`;
@@ -317,15 +327,15 @@ export const MEMBERS: ListKind = {
   schema: vipListArguments,
   isKeyed: () => false,
   readElement(raw, key) {
-    const written = typeof raw === "string" ? memberOf(raw, key) : raw;
-    if (typeof raw === "string" && Array.isArray(written)) return written;
-    if (!isObject(written)) {
+    const sourceText = typeof raw === "string" ? parseMemberText(raw, key) : raw;
+    if (typeof raw === "string" && Array.isArray(sourceText)) return sourceText;
+    if (!isObject(sourceText)) {
       return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
     }
-    const otherMailbox = otherThan(key, written["email"], parseMailbox);
-    if (otherMailbox !== undefined) return [{ property: "email", reason: otherMailbox }];
+    const mailboxMismatch = describeKeyMismatch(key, sourceText["email"], parseMailbox);
+    if (mailboxMismatch !== undefined) return [{ property: "email", reason: mailboxMismatch }];
     const { inputs, failures } = checkVipEmployee(
-      key === undefined ? written : { email: key, ...written },
+      key === undefined ? sourceText : { email: key, ...sourceText },
       memberArguments,
     );
     if (failures.length > 0) return failures;
@@ -344,22 +354,23 @@ export const MEMBERS: ListKind = {
   exampleKey: "ceo@company.example",
   subject: (key) => key,
   describe: (key) => key,
-  clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
+  clash: (first, second) =>
+    `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
 };
 
 /** A member whose element is a text: a mailbox, or what a keyed list says of one. */
-function memberOf(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
+function parseMemberText(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
   if (key === undefined) return { email: raw };
   if (isUnmanaged(raw)) {
     const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - asDeclared(raw).length).trim())}`;
     return [{ property: "comment", reason }];
   }
   const { comment, unknown } = readVip(key, raw);
-  if (unknown !== undefined) return [{ property: "", reason: unknownFields(raw, unknown) }];
+  if (unknown !== undefined) return [{ property: "", reason: describeUnknownFields(raw, unknown) }];
   return { email: key, comment: comment === canonicalComment(raw) ? raw : comment };
 }
 
-function placeOf(first: Placed, second: Placed): string {
+function describeLocation(first: Placed, second: Placed): string {
   return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
 }
 

@@ -16,40 +16,42 @@ const MAX_FAILURES = 100;
  * judged by what the arguments of the run before, or a refresh since, hold.
  *
  * @param previous the checked arguments of the run before, where there was one.
- * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
+ * @param ownDomains the tenant's own domains, where they are known, to refuse what is risky with them.
  * @param maxFailures how many are told one by one; a last one says how many more there are.
  */
 export function checkList(
   kind: ListKind,
   raw: RawArguments,
   previous: RawArguments = {},
-  own: OwnDomains = NO_OWN_DOMAINS,
+  ownDomains: OwnDomains = NO_OWN_DOMAINS,
   maxFailures = MAX_FAILURES,
 ): Checked {
-  const given = withoutEmpty(raw);
-  const failures = validate(kind.schema, given);
-  const content = given[kind.property];
+  const presentArguments = withoutEmpty(raw);
+  const failures = validate(kind.schema, presentArguments);
+  const content = presentArguments[kind.property];
   if (content === undefined) {
     failures.push({
       property: kind.property,
       reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
     });
   }
-  const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content, own);
-  failures.push(...read.failures);
-  const inputs = { ...given, [kind.property]: read.keyed };
-  if (prunes(given["mode"], undefined) && given["onDelete"] === "keep") {
+  const contentResult =
+    content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
+  failures.push(...contentResult.failures);
+  const inputs = { ...presentArguments, [kind.property]: contentResult.keyed };
+  if (prunes(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
     failures.push({
       property: "onDelete",
-      reason: `can't be "keep" in mode ${quote(given["mode"])}, which removes what is not declared; leave one of the two out`,
+      reason: `can't be "keep" in mode ${quote(presentArguments["mode"])}, which removes what is not declared; leave one of the two out`,
     });
   }
   // What is not known yet in a preview is judged in the update, before any write.
-  const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(read.keyed).includes(UNKNOWN);
+  const isKnown =
+    !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
   if (failures.length === 0 && isKnown) {
-    failures.push(...judge(kind, inputs, read.keyed as KeyedList, previous));
+    failures.push(...judge(kind, inputs, contentResult.keyed as KeyedList, previous));
   }
-  return { inputs, failures: atMost(failures, maxFailures) };
+  return { inputs, failures: limitFailures(failures, maxFailures) };
 }
 
 /**
@@ -57,76 +59,83 @@ export function checkList(
  * arguments as they are will tell why.
  */
 export function keyedContent(kind: ListKind, content: unknown): KeyedList | undefined {
-  const { keyed, failures } = readContent(kind, content);
+  const { keyed, failures } = parseContent(kind, content);
   if (failures.length > 0 || keyed === UNKNOWN) return undefined;
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
-/** @param own left out where the program keys its own list: what is risky is told by check. */
-function readContent(
+/** @param ownDomains left out where the program keys its own list: what is risky is told by check. */
+function parseContent(
   kind: ListKind,
   content: unknown,
-  own?: OwnDomains,
+  ownDomains?: OwnDomains,
 ): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
   if (content === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
-  const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {
-    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, own);
-    if (reason !== undefined) failures.push({ property: place(), reason });
+  const checkRisk = (key: string, text: string | typeof UNKNOWN, location: () => string): void => {
+    const reason =
+      ownDomains === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, ownDomains);
+    if (reason !== undefined) failures.push({ property: location(), reason });
   };
   if (isObject(content) && kind.isKeyed(content)) {
-    for (const key of Object.keys(content)) refuse(key, content[key] as string, () => keyPath(property, key));
+    for (const key of Object.keys(content))
+      checkRisk(key, content[key] as string, () => keyPath(property, key));
     return { keyed: sortedByKey(content), failures };
   }
   const byKey = new Map<string, Placed>();
   const bySubject = new Map<string, readonly Placed[]>();
   let isKnown = true;
-  const take = (raw: unknown, place: string, key: string | undefined): void => {
+  const addElement = (raw: unknown, location: string, key: string | undefined): void => {
     const element = raw === UNKNOWN ? UNKNOWN : kind.readElement(raw, key);
     if (element === UNKNOWN) {
       isKnown = false;
-    } else if (isFailures(element)) {
+    } else if (isFailureList(element)) {
       for (const failure of element) {
-        const at = failure.property === "" ? place : `${place}${step(failure.property)}`;
+        const at = failure.property === "" ? location : `${location}${formatPathStep(failure.property)}`;
         failures.push({ property: at, reason: failure.reason });
       }
     } else {
-      const placed = { ...element, place };
+      const located = { ...element, place: location };
       const subject = kind.subject(element.key);
-      const same = bySubject.get(subject) ?? [];
-      const clash = same.map((first) => kind.clash(first, placed)).find((reason) => reason !== undefined);
-      bySubject.set(subject, [...same, placed]);
-      if (clash === undefined) byKey.set(element.key, placed);
-      else failures.push({ property: place, reason: `${quote(element.written)} ${clash}` });
-      refuse(element.key, element.knownText ?? element.text, () => place);
+      const sameSubject = bySubject.get(subject) ?? [];
+      const clash = sameSubject
+        .map((first) => kind.clash(first, located))
+        .find((reason) => reason !== undefined);
+      bySubject.set(subject, [...sameSubject, located]);
+      if (clash === undefined) byKey.set(element.key, located);
+      else failures.push({ property: location, reason: `${quote(element.written)} ${clash}` });
+      checkRisk(element.key, element.knownText ?? element.text, () => location);
     }
   };
   if (Array.isArray(content)) {
-    for (const [at, raw] of content.entries()) take(raw, `${property}[${at}]`, undefined);
+    for (const [path, raw] of content.entries()) addElement(raw, `${property}[${path}]`, undefined);
   } else if (isObject(content)) {
-    for (const [key, raw] of Object.entries(content)) take(raw, keyPath(property, key), key);
+    for (const [key, raw] of Object.entries(content)) addElement(raw, keyPath(property, key), key);
   } else {
     failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
   }
   if (!isKnown) return { keyed: UNKNOWN, failures };
-  const keyed = Object.fromEntries([...byKey.values()].map(({ key, text }) => [key, text]));
-  return { keyed: sortedByKey(keyed), failures };
+  const encoded = Object.fromEntries([...byKey.values()].map(({ key, text }) => [key, text]));
+  return { keyed: sortedByKey(encoded), failures };
 }
 
-function atMost(failures: readonly ArgumentFailure[], count: number): ArgumentFailure[] {
-  if (failures.length <= count) return [...failures];
+function limitFailures(failures: readonly ArgumentFailure[], maxFailures: number): ArgumentFailure[] {
+  if (failures.length <= maxFailures) return [...failures];
   return [
-    ...failures.slice(0, count),
-    { property: failures[count]?.property ?? "", reason: `and ${failures.length - count} more like these` },
+    ...failures.slice(0, maxFailures),
+    {
+      property: failures[maxFailures]?.property ?? "",
+      reason: `and ${failures.length - maxFailures} more like these`,
+    },
   ];
 }
 
-function isFailures(element: Element): element is readonly ArgumentFailure[] {
+function isFailureList(element: Element): element is readonly ArgumentFailure[] {
   return Array.isArray(element);
 }
 
 /** One step of a property path. */
-function step(property: string): string {
+function formatPathStep(property: string): string {
   return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : keyPath("", property);
 }

@@ -27,27 +27,27 @@ const PRUNED_LISTS = {
  * @param list the list that the entry is on; undefined for a VIP.
  */
 export function prunes(mode: unknown, list: string | undefined): boolean {
-  return prunedLists(mode).includes(list);
+  return getPrunedLists(mode).includes(list);
 }
 
 /** Whether a list in this mode removes anything that nobody declares. */
 export function prunesAny(mode: unknown): boolean {
-  return prunedLists(mode).length > 0;
+  return getPrunedLists(mode).length > 0;
 }
 
 /** Whether one mode removes less of what nobody declares than another. */
-export function isLooserMode(mode: unknown, than: unknown): boolean {
-  return prunedLists(mode).length < prunedLists(than).length;
+export function isLooserMode(mode: unknown, otherMode: unknown): boolean {
+  return getPrunedLists(mode).length < getPrunedLists(otherMode).length;
 }
 
 /** Why a VIP list can't have a mode that an allow/deny list has; undefined for any other value. */
 export function explainVipMode(mode: unknown): string | undefined {
-  const isOf = (modes: readonly string[]): boolean => modes.some((one) => one === mode);
-  if (!isOf(LIST_MODES) || isOf(VIP_LIST_MODES)) return undefined;
+  const isIn = (modes: readonly string[]): boolean => modes.some((candidate) => candidate === mode);
+  if (!isIn(LIST_MODES) || isIn(VIP_LIST_MODES)) return undefined;
   return `can't be "${mode}" on the VIP list, which holds no allow entries; write "${VIP_LIST_MODES.join('" or "')}"`;
 }
 
-function prunedLists(mode: unknown): readonly (string | undefined)[] {
-  const known = LIST_MODES.find((one) => one === mode);
+function getPrunedLists(mode: unknown): readonly (string | undefined)[] {
+  const known = LIST_MODES.find((candidate) => candidate === mode);
   return known === undefined ? [] : PRUNED_LISTS[known];
 }

@@ -10,60 +10,60 @@ import { printable, quote } from "./text";
 export function judge(
   kind: ListKind,
   inputs: RawArguments,
-  keyed: KeyedList,
+  encoded: KeyedList,
   previous: RawArguments,
 ): ArgumentFailure[] {
   const { property } = kind;
   const options = inputs as ListOptions;
   const failures: ArgumentFailure[] = [];
-  const ignored = readPatterns(options.ignore);
-  const protecting = readPatterns(options.protect);
+  const ignoredPatterns = readPatterns(options.ignore);
+  const protectedPatterns = readPatterns(options.protect);
   // Lists are long, and most have no patterns to hold against them.
-  const declared = ignored.length + protecting.length === 0 ? [] : Object.entries(keyed);
-  const names = (pattern: Pattern, among: readonly (readonly [string, unknown])[]): string[] =>
-    among
+  const declared = ignoredPatterns.length + protectedPatterns.length === 0 ? [] : Object.entries(encoded);
+  const matchNames = (pattern: Pattern, candidates: readonly (readonly [string, unknown])[]): string[] =>
+    candidates
       .filter(([key, text]) => pattern.matches(kind.target(key, String(text))))
       .map(([key, text]) => kind.describe(key, String(text)));
-  for (const pattern of ignored) {
-    const both = names(pattern, declared);
-    if (both.length === 0) continue;
+  for (const pattern of ignoredPatterns) {
+    const declaredMatches = matchNames(pattern, declared);
+    if (declaredMatches.length === 0) continue;
     failures.push({
       property: "ignore",
-      reason: `holds ${quote(pattern.text)}, which names what is declared too (${few(both)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
+      reason: `holds ${quote(pattern.text)}, which names what is declared too (${formatFewNames(declaredMatches)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
     });
   }
-  const before = (previous[property] ?? {}) as KeyedList;
-  const removed = removals(kind, before, keyed, options);
-  for (const pattern of protecting) {
-    if (names(pattern, declared).length === 0) {
+  const previousContent = (previous[property] ?? {}) as KeyedList;
+  const removedEntries = removals(kind, previousContent, encoded, options);
+  for (const pattern of protectedPatterns) {
+    if (matchNames(pattern, declared).length === 0) {
       failures.push({
         property: "protect",
         reason: `holds ${quote(pattern.text)}, and no ${kind.noun[0]} that it names is declared. What is protected must be there: declare it, or take the pattern away`,
       });
       continue;
     }
-    const lost = names(pattern, removed);
-    if (lost.length === 0) continue;
+    const lostNames = matchNames(pattern, removedEntries);
+    if (lostNames.length === 0) continue;
     failures.push({
       property: "protect",
-      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${few(lost)}). Declare it again, or narrow the pattern`,
+      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${formatFewNames(lostNames)}). Declare it again, or narrow the pattern`,
     });
   }
-  const confirmedBefore = previous["confirmRemovals"];
-  const refusal = guardRemovals(
+  const previousConfirmation = previous["confirmRemovals"];
+  const guardProblem = guardRemovals(
     {
-      removed: removed.map(([key, text]) => ({
+      removed: removedEntries.map(([key, text]) => ({
         name: kind.describe(key, text),
         from: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
       })),
-      before: countOf(kind, before, options),
-      after: Object.keys(keyed).length,
+      before: countRemovable(kind, previousContent, options),
+      after: Object.keys(encoded).length,
       noun: kind.noun,
     },
     options,
-    typeof confirmedBefore === "number" ? confirmedBefore : undefined,
+    typeof previousConfirmation === "number" ? previousConfirmation : undefined,
   );
-  if (refusal !== undefined) failures.push({ property, reason: refusal });
+  if (guardProblem !== undefined) failures.push({ property, reason: guardProblem });
   return failures;
 }
 
@@ -73,20 +73,20 @@ export function judge(
  */
 export function removals(
   kind: ListKind,
-  before: KeyedList,
+  previousContent: KeyedList,
   declared: KeyedList,
   options: Pick<ListOptions, "mode" | "ignore"> & { readonly onDelete?: (typeof ON_DELETE)[number] },
 ): [key: string, text: string][] {
   if (options.onDelete === "keep") return [];
   const isIgnored = ignoring(kind, options);
   const isPruned = pruning(kind, options);
-  const removed: [key: string, text: string][] = [];
-  for (const key of Object.keys(before)) {
-    const text = before[key] ?? "";
+  const removedEntries: [key: string, text: string][] = [];
+  for (const key of Object.keys(previousContent)) {
+    const text = previousContent[key] ?? "";
     if (Object.hasOwn(declared, key)) continue;
-    if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removed.push([key, text]);
+    if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removedEntries.push([key, text]);
   }
-  return removed;
+  return removedEntries;
 }
 
 /** Tells what a list never touches. */
@@ -94,8 +94,8 @@ export function ignoring(
   kind: ListKind,
   { ignore }: Pick<ListOptions, "ignore">,
 ): (key: string, text: string) => boolean {
-  const ignored = readPatterns(ignore);
-  return (key, text) => ignored.some((pattern) => pattern.matches(kind.target(key, text)));
+  const ignoredPatterns = readPatterns(ignore);
+  return (key, text) => ignoredPatterns.some((pattern) => pattern.matches(kind.target(key, text)));
 }
 
 /** Tells what a list removes although nobody declared it. */
@@ -109,10 +109,10 @@ export function pruning(
 }
 
 /** How many there are of which some may be removed: those nobody declared count only where they may go. */
-function countOf(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
-  const mayGo = ([key, text]: [string, string]): boolean =>
+function countRemovable(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
+  const isRemovable = ([key, text]: [string, string]): boolean =>
     !isUnmanaged(text) || prunes(mode, kind.target(key, text).list);
-  return Object.entries(before).filter(mayGo).length;
+  return Object.entries(before).filter(isRemovable).length;
 }
 
 /** The patterns that can be read; those that can't be were told by the check. */
@@ -124,7 +124,7 @@ export function readPatterns(texts: readonly string[] | undefined): Pattern[] {
   });
 }
 
-function few(names: readonly string[]): string {
-  const shown = names.slice(0, 5).map(printable).join(", ");
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
+function formatFewNames(matchNames: readonly string[]): string {
+  const visibleNames = matchNames.slice(0, 5).map(printable).join(", ");
+  return matchNames.length > 5 ? `${visibleNames} and ${matchNames.length - 5} more` : visibleNames;
 }

@@ -19,15 +19,21 @@ export function readDomainName(domain: string): DomainName | undefined {
   const options = { allowPrivateDomains: true, extractHostname: false, validateHostname: false };
   const { domain: registrable, domainWithoutSuffix: name, publicSuffix: suffix } = parse(domain, options);
   if (!registrable || !name || !suffix) return undefined;
-  const looks = looksOf(name);
-  return { registrable, name, suffix, looks, shape: looks.includes("-") ? looks.replaceAll("-", "") : looks };
+  const appearance = computeAppearance(name);
+  return {
+    registrable,
+    name,
+    suffix,
+    looks: appearance,
+    shape: appearance.includes("-") ? appearance.replaceAll("-", "") : appearance,
+  };
 }
 
 /** The shortest names that are compared by each rule. Short ones are near to many others, so less is read into them. */
-const SHORTEST = { ofAnotherSuffix: 3, withBait: 2, asWord: 4, oneEditAway: 4, oneSubstitutionAway: 5 };
+const MIN_LENGTHS = { ofAnotherSuffix: 3, withBait: 2, asWord: 4, oneEditAway: 4, oneSubstitutionAway: 5 };
 
 /** What phishing puts beside a name. Not all that could be: names of four letters and more need none of it. */
-const BAIT = new Set(
+const BAIT_WORDS = new Set(
   "account accounts admin auth billing help helpdesk invoice login logon mail my office online pay payment payments payroll portal secure security service services signin sso support team update verify vpn web".split(
     " ",
   ),
@@ -37,33 +43,34 @@ const BAIT = new Set(
  * Whether one name can be taken for another: the same letters, or such as look like them, under any suffix; with hyphens
  * or words such as `login` added; or one slip of the keyboard away.
  */
-export function isLookAlike(one: DomainName, own: DomainName): boolean {
-  if (one.shape === own.shape) {
-    return own.shape.length >= SHORTEST.ofAnotherSuffix || one.name !== own.name;
+export function isLookAlike(one: DomainName, ownName: DomainName): boolean {
+  if (one.shape === ownName.shape) {
+    return ownName.shape.length >= MIN_LENGTHS.ofAnotherSuffix || one.name !== ownName.name;
   }
-  return hasAdded(one, own) || isOneEditAway(one, own);
+  return hasAddedWords(one, ownName) || isOneEditAway(one, ownName);
 }
 
-function hasAdded({ looks, shape }: DomainName, own: DomainName): boolean {
-  if (!shape.includes(own.shape)) return false;
-  const { length } = own.shape;
-  if (length >= SHORTEST.asWord && `-${looks}-`.includes(`-${own.looks}-`)) return true;
-  if (length < SHORTEST.withBait) return false;
+function hasAddedWords({ looks, shape }: DomainName, ownName: DomainName): boolean {
+  if (!shape.includes(ownName.shape)) return false;
+  const { length } = ownName.shape;
+  if (length >= MIN_LENGTHS.asWord && `-${looks}-`.includes(`-${ownName.looks}-`)) return true;
+  if (length < MIN_LENGTHS.withBait) return false;
   const isBaited =
-    looks.includes("-") && looks.split("-").every((word) => word === own.shape || BAIT.has(word));
-  if (isBaited && looks.split("-").includes(own.shape)) return true;
-  if (length < SHORTEST.ofAnotherSuffix) return false;
-  if (shape.startsWith(own.shape)) return BAIT.has(shape.slice(length));
-  return shape.endsWith(own.shape) && BAIT.has(shape.slice(0, -length));
+    looks.includes("-") && looks.split("-").every((word) => word === ownName.shape || BAIT_WORDS.has(word));
+  if (isBaited && looks.split("-").includes(ownName.shape)) return true;
+  if (length < MIN_LENGTHS.ofAnotherSuffix) return false;
+  if (shape.startsWith(ownName.shape)) return BAIT_WORDS.has(shape.slice(length));
+  return shape.endsWith(ownName.shape) && BAIT_WORDS.has(shape.slice(0, -length));
 }
 
-function isOneEditAway(one: DomainName, own: DomainName): boolean {
-  const shortest = Math.min(one.shape.length, own.shape.length);
-  if (shortest < SHORTEST.oneEditAway || Math.abs(one.shape.length - own.shape.length) > 1) return false;
-  const isWord = one.shape.length === own.shape.length && shortest < SHORTEST.oneSubstitutionAway;
+function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
+  const shortest = Math.min(one.shape.length, ownName.shape.length);
+  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.shape.length - ownName.shape.length) > 1)
+    return false;
+  const isWord = one.shape.length === ownName.shape.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
   // There are many words of four letters that differ in one: under another suffix they are no reason for suspicion.
-  if (isWord && one.suffix !== own.suffix) return false;
-  return isOneEdit(one.shape, own.shape);
+  if (isWord && one.suffix !== ownName.suffix) return false;
+  return isOneEdit(one.shape, ownName.shape);
 }
 
 /** Whether one text becomes the other by one character more, less or changed, or by two that change places. */
@@ -71,27 +78,28 @@ export function isOneEdit(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false;
   let start = 0;
   while (start < one.length && one[start] === other[start]) start += 1;
-  const restOfOne = one.slice(start);
-  const restOfOther = other.slice(start);
-  if (one.length < other.length) return restOfOne === restOfOther.slice(1);
-  if (one.length > other.length) return restOfOne.slice(1) === restOfOther;
-  if (restOfOne.slice(1) === restOfOther.slice(1)) return true;
-  const swapped = `${restOfOne[1] ?? ""}${restOfOne[0] ?? ""}${restOfOne.slice(2)}`;
-  return swapped === restOfOther;
+  const remainingOne = one.slice(start);
+  const remainingOther = other.slice(start);
+  if (one.length < other.length) return remainingOne === remainingOther.slice(1);
+  if (one.length > other.length) return remainingOne.slice(1) === remainingOther;
+  if (remainingOne.slice(1) === remainingOther.slice(1)) return true;
+  const swapped = `${remainingOne[1] ?? ""}${remainingOne[0] ?? ""}${remainingOne.slice(2)}`;
+  return swapped === remainingOther;
 }
 
-function looksOf(name: string): string {
+function computeAppearance(name: string): string {
   if (!/[01]|rn|vv|^xn--/.test(name)) return name;
   const unicode = name.startsWith("xn--") ? domainToUnicode(name) || name : name;
-  let looks = "";
-  for (const character of unicode) looks += ASCII_OF.get(character) ?? withoutAccents(character);
-  return looks.replaceAll("rn", "m").replaceAll("vv", "w");
+  let appearance = "";
+  for (const character of unicode)
+    appearance += ASCII_BY_CONFUSABLE.get(character) ?? stripAccents(character);
+  return appearance.replaceAll("rn", "m").replaceAll("vv", "w");
 }
 
 /** A letter such as é, as the letter that it is written over. */
-function withoutAccents(character: string): string {
+function stripAccents(character: string): string {
   const letters = character.normalize("NFKD").replace(/\p{M}/gu, "");
-  return [...letters].map((letter) => ASCII_OF.get(letter) ?? letter).join("");
+  return [...letters].map((letter) => ASCII_BY_CONFUSABLE.get(letter) ?? letter).join("");
 }
 
 /**
@@ -128,6 +136,6 @@ export const CONFUSABLES: Readonly<Record<string, string>> = {
   z: "ʐᴢƶ",
 };
 
-const ASCII_OF = new Map(
+const ASCII_BY_CONFUSABLE = new Map(
   Object.entries(CONFUSABLES).flatMap(([letter, others]) => [...others].map((one) => [one, letter] as const)),
 );

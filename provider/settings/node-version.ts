@@ -5,5 +5,5 @@ import { nodeTooOld } from "./node-requirement";
  * that tell nobody why.
  */
 
-const refusal = nodeTooOld();
-if (refusal !== undefined) throw new Error(refusal);
+const nodeProblem = nodeTooOld();
+if (nodeProblem !== undefined) throw new Error(nodeProblem);

@@ -36,19 +36,19 @@ export class MissingPackageError extends EmailSecurityError {
 }
 
 /** The packages of a part, as they are installed here. */
-export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
-  const { peerDependencies } = manifest();
-  return OPTIONAL_PARTS[part].packages.map((name) => {
+export function packagesOf(feature: OptionalPart): readonly OptionalPackage[] {
+  const { peerDependencies } = readManifest();
+  return OPTIONAL_PARTS[feature].packages.map((name) => {
     const range = peerDependencies[name] ?? "*";
-    const version = installedVersion(name);
+    const version = readInstalledVersion(name);
     return { name, range, version, isFit: version !== undefined && satisfies(version, range) };
   });
 }
 
 /** The command that installs a part. Ranges with a caret are quoted, since a shell may interpret it. */
-export function installCommand(part: OptionalPart): string {
-  const asked = packagesOf(part).map(({ name, range }) => `${name}@${range}`);
-  return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
+export function installCommand(feature: OptionalPart): string {
+  const specifiers = packagesOf(feature).map(({ name, range }) => `${name}@${range}`);
+  return `npm install ${specifiers.map((specifier) => (specifier.includes("^") ? `"${specifier}"` : specifier)).join(" ")}`;
 }
 
 /**
@@ -56,14 +56,17 @@ export function installCommand(part: OptionalPart): string {
  *
  * @param packages those of the part, where they were looked for already.
  */
-export function missing(part: OptionalPart, packages = packagesOf(part)): MissingPackageError | undefined {
-  const lacking = packages.filter(({ isFit }) => !isFit);
-  if (lacking.length === 0) return undefined;
-  const told = lacking.map(
+export function missing(
+  feature: OptionalPart,
+  packages = packagesOf(feature),
+): MissingPackageError | undefined {
+  const incompatible = packages.filter(({ isFit }) => !isFit);
+  if (incompatible.length === 0) return undefined;
+  const descriptions = incompatible.map(
     ({ name, range, version }) => `${name} ${range} (${version ?? "none"} is installed)`,
   );
   return new MissingPackageError(
-    `${OPTIONAL_PARTS[part].is} needs ${told.join(" and ")} beside pulumi-email-security: \`${installCommand(part)}\`.`,
+    `${OPTIONAL_PARTS[feature].is} needs ${descriptions.join(" and ")} beside pulumi-email-security: \`${installCommand(feature)}\`.`,
   );
 }
 
@@ -73,8 +76,8 @@ export function missing(part: OptionalPart, packages = packagesOf(part)): Missin
  *
  * @throws {MissingPackageError} (`ERR_MISSING_PACKAGE`)
  */
-export function requirePart(part: OptionalPart): void {
-  const error = missing(part);
+export function requirePart(feature: OptionalPart): void {
+  const error = missing(feature);
   if (error !== undefined) throw error;
 }
 
@@ -85,23 +88,23 @@ interface Manifest {
 }
 
 /** Of this package. */
-function manifest(): Manifest {
+function readManifest(): Manifest {
   return require("pulumi-email-security/package.json") as Manifest;
 }
 
 /** By the manifest above the file that an import would load: not each package lets its own be asked for. */
-function installedVersion(name: string): string | undefined {
-  let folder: string;
+function readInstalledVersion(name: string): string | undefined {
+  let directory: string;
   try {
-    folder = dirname(require.resolve(name));
+    directory = dirname(require.resolve(name));
   } catch {
     return undefined;
   }
-  for (; folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, "package.json");
+  for (; directory !== dirname(directory); directory = dirname(directory)) {
+    const file = join(directory, "package.json");
     if (!existsSync(file)) continue;
-    const found = JSON.parse(readFileSync(file, "utf8")) as Manifest;
-    if (found.name === name) return found.version;
+    const candidate = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+    if (candidate.name === name) return candidate.version;
   }
   return undefined;
 }

@@ -12,21 +12,22 @@ interface OwnDomain {
 
 /** The domains that are the tenant's own, for the question whether another has to do with one of them. */
 export class OwnDomains {
-  readonly #all: readonly OwnDomain[];
+  readonly #parsedDomains: readonly OwnDomain[];
   readonly #domains: ReadonlySet<string>;
   readonly #registrables: ReadonlySet<string>;
   /** Each domain above one of them, with that. */
-  readonly #above = new Map<string, string>();
+  readonly #subdomainByParent = new Map<string, string>();
 
   /** @param domains in canonical form, as {@link parseOwnDomains} reads them. */
   constructor(domains: readonly string[]) {
     this.#domains = new Set(domains);
-    this.#all = domains.flatMap((domain) => {
+    this.#parsedDomains = domains.flatMap((domain) => {
       const name = readDomainName(domain);
       return name === undefined ? [] : [{ domain, dotted: `.${domain}.`, name }];
     });
-    this.#registrables = new Set(this.#all.map(({ name }) => name.registrable));
-    for (const domain of domains) for (const above of domainsAbove(domain)) this.#above.set(above, domain);
+    this.#registrables = new Set(this.#parsedDomains.map(({ name }) => name.registrable));
+    for (const domain of domains)
+      for (const parent of domainsAbove(domain)) this.#subdomainByParent.set(parent, domain);
   }
 
   /** In canonical form; none where nothing is said of own domains. */
@@ -38,23 +39,25 @@ export class OwnDomains {
   holding(domain: string): string | undefined {
     if (this.#domains.size === 0) return undefined;
     if (this.#domains.has(domain)) return domain;
-    return domainsAbove(domain).find((above) => this.#domains.has(above));
+    return domainsAbove(domain).find((parent) => this.#domains.has(parent));
   }
 
   /** The own domain that lies below a domain. */
   below(domain: string): string | undefined {
-    return this.#above.get(domain);
+    return this.#subdomainByParent.get(domain);
   }
 
   /** The own domain that another can be taken for. */
   lookAlikeOf(domain: string): string | undefined {
-    if (this.#all.length === 0) return undefined;
+    if (this.#parsedDomains.length === 0) return undefined;
     const name = readDomainName(domain);
     if (name === undefined || this.#registrables.has(name.registrable)) return undefined;
     // As in acme.example.evil.example, of which a narrow column shows the beginning.
     const dotted = `.${domain}`;
-    const own = this.#all.find((one) => dotted.includes(one.dotted) || isLookAlike(name, one.name));
-    return own?.domain;
+    const match = this.#parsedDomains.find(
+      (candidate) => dotted.includes(candidate.dotted) || isLookAlike(name, candidate.name),
+    );
+    return match?.domain;
   }
 }
 
@@ -63,19 +66,25 @@ export const NO_OWN_DOMAINS = new OwnDomains([]);
 
 /** Reads a list of domains: a JSON array of them, or with commas between; the reason says which can't be read. */
 export function parseOwnDomains(text: string): Parsed<readonly string[]> {
-  const written = text.trim().startsWith("[") ? fromJson(text) : text.split(",").map((one) => one.trim());
-  if (written === undefined) {
-    return refuse(`is ${quote(text)}; write the domains with commas between, or as a JSON array of texts`);
+  const items = text.trim().startsWith("[")
+    ? parseJsonList(text)
+    : text.split(",").map((item) => item.trim());
+  if (items === undefined) {
+    return buildParseFailure(
+      `is ${quote(text)}; write the domains with commas between, or as a JSON array of texts`,
+    );
   }
   const domains = new Set<string>();
-  for (const one of written) {
-    if (one === "" && written.length === 1) continue;
-    const parsed = parseEntryValue(one);
-    if (!parsed.ok) return refuse(`holds a mistake: ${parsed.reason}`);
+  for (const item of items) {
+    if (item === "" && items.length === 1) continue;
+    const parsed = parseEntryValue(item);
+    if (!parsed.ok) return buildParseFailure(`holds a mistake: ${parsed.reason}`);
     const { entryType, canonical } = parsed.value;
-    if (entryType !== "domain") return refuse(`holds ${quote(one)}, which is no domain`);
+    if (entryType !== "domain") return buildParseFailure(`holds ${quote(item)}, which is no domain`);
     if (isPublicSuffix(canonical)) {
-      return refuse(`holds ${quote(one)}, below which everybody can have a domain; write your own in full`);
+      return buildParseFailure(
+        `holds ${quote(item)}, below which everybody can have a domain; write your own in full`,
+      );
     }
     domains.add(canonical);
   }
@@ -91,14 +100,14 @@ export function isPublicSuffix(domain: string): boolean {
   return publicSuffix === domain && (isIcann === true || isPrivate === true);
 }
 
-function refuse(reason: string): { ok: false; reason: string } {
+function buildParseFailure(reason: string): { ok: false; reason: string } {
   return { ok: false, reason };
 }
 
-function fromJson(text: string): readonly string[] | undefined {
+function parseJsonList(text: string): readonly string[] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
+    return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
   } catch {
     return undefined;
   }
@@ -106,9 +115,9 @@ function fromJson(text: string): readonly string[] | undefined {
 
 /** `mail.acme.example`: `acme.example`, `example`. */
 export function domainsAbove(domain: string): string[] {
-  const above: string[] = [];
+  const parents: string[] = [];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
-    above.push(domain.slice(dot + 1));
+    parents.push(domain.slice(dot + 1));
   }
-  return above;
+  return parents;
 }

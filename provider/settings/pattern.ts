@@ -27,64 +27,67 @@ export function parsePattern(text: string): Parsed<Pattern> {
     const reason = text.trim() === "" ? "is empty" : `${quote(text)} has white space around it`;
     return { ok: false, reason: `${reason}; write a value, a value with *, or a range such as 192.0.2.0/24` };
   }
-  const [, list, rest = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
-  const heldTo = LISTS.find((one) => one === list?.toLowerCase());
-  if (rest === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
-  const matchesRange = rest.includes("/") ? rangeOf(rest) : undefined;
-  if (rest.includes("/") && matchesRange === undefined) {
+  const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
+  const restrictedList = LISTS.find((candidate) => candidate === list?.toLowerCase());
+  if (valueText === "")
+    return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
+  const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
+  if (valueText.includes("/") && matchesRange === undefined) {
     return { ok: false, reason: `${quote(text)} is no range of IP addresses; write it as 192.0.2.0/24` };
   }
-  const matchesValue = matchesRange ?? globOf(rest);
+  const matchesValue = matchesRange ?? createValueGlob(valueText);
   const matches = (target: PatternTarget): boolean =>
-    (heldTo === undefined || target.list === undefined || target.list === heldTo) &&
+    (restrictedList === undefined || target.list === undefined || target.list === restrictedList) &&
     matchesValue(target.value);
   return { ok: true, value: { text, matches } };
 }
 
-type MatchesValue = (value: string) => boolean;
+type ValueMatcher = (value: string) => boolean;
 
 /** Undefined where the text is neither a range of addresses nor a prefix of one address. */
-function rangeOf(text: string): MatchesValue | undefined {
-  const single = parseSingleAddress(text);
-  if (single !== undefined) return (value) => value === single;
+function createRangeMatcher(text: string): ValueMatcher | undefined {
+  const singleAddress = parseSingleAddress(text);
+  if (singleAddress !== undefined) return (value) => value === singleAddress;
   const range = parseAddressRange(text);
   if (range === undefined) return undefined;
   return (value) => {
     if (range.includes(value)) return true;
     // No entry that is declared is a range; the service may hold one all the same.
-    const held = /[/-]/.test(value) ? parseAddressRange(value) : undefined;
-    return held?.width === range.width && range.first <= held.first && held.last <= range.last;
+    const entryRange = /[/-]/.test(value) ? parseAddressRange(value) : undefined;
+    return (
+      entryRange?.width === range.width && range.first <= entryRange.first && entryRange.last <= range.last
+    );
   };
 }
 
-function globOf(text: string): MatchesValue {
+function createValueGlob(text: string): ValueMatcher {
   if (!text.includes("*")) {
-    const wanted = canonicalValue(text);
-    return (value) => value === wanted;
+    const canonical = canonicalValue(text);
+    return (value) => value === canonical;
   }
-  const [start = "", ...pieces] = inAscii(text.toLowerCase()).split("*");
+  const [start = "", ...pieces] = toAscii(text.toLowerCase()).split("*");
   const end = pieces.pop() ?? "";
   return (value) => {
     if (value.length < start.length + end.length) return false;
     if (!value.startsWith(start) || !value.endsWith(end)) return false;
     // The first place for each piece leaves the most room for the next, so no other need be tried.
-    let at = start.length;
-    const until = value.length - end.length;
+    let position = start.length;
+    const endPosition = value.length - end.length;
     for (const piece of pieces) {
-      const found = value.indexOf(piece, at);
-      if (found < 0 || found + piece.length > until) return false;
-      at = found + piece.length;
+      const pieceStart = value.indexOf(piece, position);
+      if (pieceStart < 0 || pieceStart + piece.length > endPosition) return false;
+      position = pieceStart + piece.length;
     }
     return true;
   };
 }
 
 /** The labels of the domain in their ASCII form, as values are; those with a * are left as they are. */
-function inAscii(text: string): string {
-  const at = text.lastIndexOf("@");
-  const labels = text.slice(at + 1).split(".");
+function toAscii(text: string): string {
+  const atSign = text.lastIndexOf("@");
+  const labels = text.slice(atSign + 1).split(".");
   // A number alone would become an IPv4 address: "192" is 0.0.0.192 to URLs.
-  const isOther = (label: string): boolean => !label.includes("*") && /[^ -~]/.test(label);
-  const ascii = labels.map((label) => (isOther(label) ? domainToASCII(label) || label : label));
-  return text.slice(0, at + 1) + ascii.join(".");
+  const isNonAscii = (label: string): boolean => !label.includes("*") && /[^ -~]/.test(label);
+  const ascii = labels.map((label) => (isNonAscii(label) ? domainToASCII(label) || label : label));
+  return text.slice(0, atSign + 1) + ascii.join(".");
 }

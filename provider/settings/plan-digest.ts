@@ -5,13 +5,13 @@ import { comparedValues, type Standing } from "./entry-fields";
 export interface Touched {
   readonly kind: string;
   readonly key: string;
-  readonly before?: TouchedStanding | undefined;
-  readonly after?: TouchedStanding | undefined;
+  readonly before?: DigestedState | undefined;
+  readonly after?: DigestedState | undefined;
   /** What else it may take the place of. */
-  readonly mayReplace?: readonly { readonly key: string; readonly before: TouchedStanding }[] | undefined;
+  readonly mayReplace?: readonly { readonly key: string; readonly before: DigestedState }[] | undefined;
 }
 
-interface TouchedStanding extends Standing {
+interface DigestedState extends Standing {
   /** Who made what is there, and when. */
   readonly by?: string | undefined;
   readonly at?: string | undefined;
@@ -53,10 +53,12 @@ export function hashOfTenant(host: string, stack: string | undefined): string {
 }
 
 /** The hash of what a plan touches, in any order. */
-export function hashOfTouched(touched: readonly Touched[]): string {
-  const lines = touched.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
-    JSON.stringify([kind, key, standing(before), standing(after)]),
-    ...mayReplace.map((other) => JSON.stringify([kind, key, "replaces", other.key, standing(other.before)])),
+export function hashOfTouched(changes: readonly Touched[]): string {
+  const lines = changes.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
+    JSON.stringify([kind, key, encodeState(before), encodeState(after)]),
+    ...mayReplace.map((other) =>
+      JSON.stringify([kind, key, "replaces", other.key, encodeState(other.before)]),
+    ),
   ]);
   return hashOf(lines.sort());
 }
@@ -66,6 +68,6 @@ export function hashOf(data: unknown): string {
   return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
 }
 
-function standing(one: TouchedStanding | undefined): readonly unknown[] | null {
-  return one === undefined ? null : [...comparedValues(one), one.by ?? "", one.at ?? ""];
+function encodeState(state: DigestedState | undefined): readonly unknown[] | null {
+  return state === undefined ? null : [...comparedValues(state), state.by ?? "", state.at ?? ""];
 }

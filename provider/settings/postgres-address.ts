@@ -1,6 +1,6 @@
 /** Whether the place of a journal is a PostgreSQL database; else it is a file. */
-export function isPostgres(place: string): boolean {
-  return /^postgres(ql)?:\/\//.test(place);
+export function isPostgres(journalUrl: string): boolean {
+  return /^postgres(ql)?:\/\//.test(journalUrl);
 }
 
 /** The address of a PostgreSQL database without user, password and options; undefined where it can't be read. */

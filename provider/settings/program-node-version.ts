@@ -5,8 +5,8 @@ import { nodeTooOld } from "./node-requirement";
  * anything is loaded that an older Node.js can't.
  */
 
-const refusal = nodeTooOld();
-if (refusal !== undefined) {
-  console.error(`error: ${refusal}`);
+const nodeProblem = nodeTooOld();
+if (nodeProblem !== undefined) {
+  console.error(`error: ${nodeProblem}`);
   process.exit(1);
 }

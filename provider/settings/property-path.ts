@@ -19,17 +19,17 @@ export function propertyOfPath(path: string): string {
 /** The steps of a path as Pulumi reads it; undefined where it can't be read. */
 export function stepsOfPath(path: string): readonly (string | number)[] | undefined {
   const steps: (string | number)[] = [];
-  let at = 0;
-  while (at < path.length) {
-    STEP.lastIndex = at;
-    const [found = "", quoted, index, name] = STEP.exec(path) ?? [];
-    if (found === "") return undefined;
-    if (quoted !== undefined) steps.push(quoted.replaceAll('\\"', '"'));
+  let position = 0;
+  while (position < path.length) {
+    STEP_PATTERN.lastIndex = position;
+    const [match = "", quotedKey, index, name] = STEP_PATTERN.exec(path) ?? [];
+    if (match === "") return undefined;
+    if (quotedKey !== undefined) steps.push(quotedKey.replaceAll('\\"', '"'));
     else if (index !== undefined) steps.push(index === "*" ? index : Number(index));
     else steps.push(name ?? "");
-    at += found.length;
+    position += match.length;
   }
   return steps.length === 0 ? undefined : steps;
 }
 
-const STEP = /\.?\["((?:\\"|[^"])+)"\]|\.?\[(\d+|\*)\]|\.?([^.[]+)/y;
+const STEP_PATTERN = /\.?\["((?:\\"|[^"])+)"\]|\.?\[(\d+|\*)\]|\.?([^.[]+)/y;

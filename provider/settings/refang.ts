@@ -16,30 +16,30 @@ export interface Refanged extends EntryValue {
  * `evil(.)example`, `user[@]evil[.]example`, `"Name" <user@evil.example>`, a URL with a port. What could as well be meant otherwise is
  * refused with the reason: a range of addresses, a mailbox with a path behind it, a URL without https:// that has an @ in its path.
  */
-export function refang(written: string): Parsed<Refanged> {
-  const text = written.trim();
+export function refang(input: string): Parsed<Refanged> {
+  const text = input.trim();
   const exact = parseEntryValue(text);
-  if (exact.ok && exact.value.entryType === "email_address" && beginsAsUrl(text)) {
+  if (exact.ok && exact.value.entryType === "email_address" && startsLikeUrl(text)) {
     const reason = `${quote(text)} may be a URL or a mailbox; write https:// before a URL, or its domain alone`;
     return { ok: false, reason };
   }
-  if (exact.ok) return { ok: true, value: { ...exact.value, written, isMended: false } };
-  const meant = probableValue(text);
-  if (meant === undefined) return exact;
-  const read = parseEntryValue(meant);
+  if (exact.ok) return { ok: true, value: { ...exact.value, written: input, isMended: false } };
+  const suggestion = probableValue(text);
+  if (suggestion === undefined) return exact;
+  const parsed = parseEntryValue(suggestion);
   // Of one mailbox there must not come all of its domain.
-  if (!read.ok || (read.value.entryType !== "email_address" && namesMailbox(text))) return exact;
-  return { ok: true, value: { ...read.value, written, isMended: true } };
+  if (!parsed.ok || (parsed.value.entryType !== "email_address" && hasMailboxPart(text))) return exact;
+  return { ok: true, value: { ...parsed.value, written: input, isMended: true } };
 }
 
 /** Whether a person stands before the @, and it is not the name in a URL, which is there to deceive. */
-function namesMailbox(text: string): boolean {
+function hasMailboxPart(text: string): boolean {
   if (/^[^\s/]{1,20}:\/\//.test(text)) return false;
   return /[^\s*][[({]?\s?(?:@|\bat\b)/i.test(text);
 }
 
 /** Whether a host stands before a path, as in `video.com/@channel.name`, which could be a mailbox too. */
-function beginsAsUrl(text: string): boolean {
+function startsLikeUrl(text: string): boolean {
   const host = /^([^/?#@]+)[/?#]/.exec(text)?.[1] ?? "";
   if (isIP(host) !== 0) return true;
   const { isIcann, domain } = parseHost(host);

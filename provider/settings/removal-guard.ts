@@ -18,7 +18,7 @@ export const DEFAULT_MAX_REMOVAL_FRACTION = 0.3;
 export const MIN_GUARDED_REMOVALS = 10;
 
 /** How many names a refusal shows. */
-const SHOWN = 5;
+const MAX_SHOWN_NAMES = 5;
 
 /** What a run would remove. */
 export interface Removals {
@@ -36,64 +36,67 @@ export interface Removals {
  * Whether a run would remove more than it may: more than 30 % of the list and at least 10, or all of it, or more than
  * the program says.
  *
- * @param confirmedBefore the `confirmRemovals` of the run before: it was good for that run only.
+ * @param previousConfirmation the `confirmRemovals` of the run before: it was good for that run only.
  * @returns the reason to refuse, written for a tired person; undefined when the run may go on.
  */
 export function guardRemovals(
   removals: Removals,
   limits: RemovalLimits,
-  confirmedBefore?: number,
+  previousConfirmation?: number,
 ): string | undefined {
   const count = removals.removed.length;
   if (count === 0) return undefined;
   const { confirmRemovals } = limits;
-  const isUsed = confirmRemovals !== undefined && confirmRemovals === confirmedBefore;
+  const isUsed = confirmRemovals !== undefined && confirmRemovals === previousConfirmation;
   if (confirmRemovals === count && !isUsed) return undefined;
-  const limit = exceeded(removals, limits);
+  const limit = findExceededLimit(removals, limits);
   if (limit === undefined) return undefined;
 
   const share = Math.round((count / removals.before) * 100);
-  const of = `${count} of ${removals.before} ${removals.noun[1]}`;
-  const cut = cutByDanger(removals.removed, SHOWN, ({ from }) => ({ from }));
-  const shown = cut.shown.map(({ name }) => `  - ${printable(name)}`);
-  const more = cut.more === undefined ? [] : [`  … and ${cut.more}`];
-  const confirm = isUsed
+  const countText = `${count} of ${removals.before} ${removals.noun[1]}`;
+  const truncated = cutByDanger(removals.removed, MAX_SHOWN_NAMES, ({ from }) => ({ from }));
+  const visibleLines = truncated.shown.map(({ name }) => `  - ${printable(name)}`);
+  const hiddenLines = truncated.more === undefined ? [] : [`  … and ${truncated.more}`];
+  const confirmationText = isUsed
     ? `(confirmRemovals: ${count} was used by the last run, and is good for one run only: take it away.)`
     : confirmRemovals === undefined
       ? `confirmRemovals: ${count}   lets this one run do it; take it away afterwards.`
       : `confirmRemovals: ${count}   lets this one run do it; ${confirmRemovals} is written now, which is another number than is removed.`;
   return [
-    `would lose ${of} (${share} %)${removals.after === 0 ? ", all there are" : ""}. ${limit.why}`,
-    ...shown,
-    ...more,
+    `would lose ${countText} (${share} %)${removals.after === 0 ? ", all there are" : ""}. ${limit.why}`,
+    ...visibleLines,
+    ...hiddenLines,
     "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
     "If you mean it, write one of these at the list:",
-    `  ${confirm}`,
+    `  ${confirmationText}`,
     ...limit.remedies.map((remedy) => `  ${remedy}`),
   ].join("\n");
 }
 
-interface Exceeded {
+interface ExceededLimit {
   readonly why: string;
   readonly remedies: readonly string[];
 }
 
-function exceeded({ removed, before, after }: Removals, limits: RemovalLimits): Exceeded | undefined {
+function findExceededLimit(
+  { removed, before, after }: Removals,
+  limits: RemovalLimits,
+): ExceededLimit | undefined {
   const count = removed.length;
   const { maxRemovals, maxRemovalFraction } = limits;
   const fraction = count / before;
-  const raised = Math.min(1, Math.ceil(fraction * 100) / 100);
-  const raise = {
+  const raisedFraction = Math.min(1, Math.ceil(fraction * 100) / 100);
+  const remedyTexts = {
     count: `maxRemovals: ${count}   lets every run remove as many.`,
-    fraction: `maxRemovalFraction: ${raised}   lets every run remove as large a share.`,
+    fraction: `maxRemovalFraction: ${raisedFraction}   lets every run remove as large a share.`,
   };
   if (maxRemovals !== undefined && count > maxRemovals) {
-    return { why: `At most ${maxRemovals} may go in one run (maxRemovals).`, remedies: [raise.count] };
+    return { why: `At most ${maxRemovals} may go in one run (maxRemovals).`, remedies: [remedyTexts.count] };
   }
   if (maxRemovalFraction !== undefined && fraction > maxRemovalFraction) {
     return {
-      why: `At most ${percent(maxRemovalFraction)} may go in one run (maxRemovalFraction).`,
-      remedies: [raise.fraction],
+      why: `At most ${formatPercent(maxRemovalFraction)} may go in one run (maxRemovalFraction).`,
+      remedies: [remedyTexts.fraction],
     };
   }
   if (after === 0 && maxRemovalFraction !== 1) {
@@ -103,11 +106,11 @@ function exceeded({ removed, before, after }: Removals, limits: RemovalLimits): 
   if (maxRemovals !== undefined || maxRemovalFraction !== undefined) return undefined;
   if (count < MIN_GUARDED_REMOVALS || fraction <= DEFAULT_MAX_REMOVAL_FRACTION) return undefined;
   return {
-    why: `At most ${percent(DEFAULT_MAX_REMOVAL_FRACTION)} may go in one run.`,
-    remedies: [raise.count, raise.fraction],
+    why: `At most ${formatPercent(DEFAULT_MAX_REMOVAL_FRACTION)} may go in one run.`,
+    remedies: [remedyTexts.count, remedyTexts.fraction],
   };
 }
 
-function percent(fraction: number): string {
+function formatPercent(fraction: number): string {
   return `${Math.round(fraction * 1000) / 10} %`;
 }

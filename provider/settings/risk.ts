@@ -67,46 +67,52 @@ export interface RiskSubject {
  * What is risky about an entry: it would let in what nobody meant, or stop what nobody meant. Pure; without own domains
  * nothing is told about them. Of ranges and wildcards, which only a service holds, it tells what it tells of all that they cover.
  */
-export function risksOf({ list, value, entryType }: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
+export function risksOf(
+  { list, value, entryType }: RiskSubject,
+  ownDomains: OwnDomains = NO_OWN_DOMAINS,
+): Risk[] {
   if (entryType === "ip") {
-    return list === "allow" && !isOneSender(value) ? [{ code: "allow-private-address" }] : [];
+    return list === "allow" && !isSingleSender(value) ? [{ code: "allow-private-address" }] : [];
   }
   const risks: Risk[] = [];
   const wildcard = parseWildcard(value);
   const domain = wildcard?.domain ?? value.slice(value.lastIndexOf("@") + 1);
-  const isWhole = entryType === "domain" || wildcard !== undefined;
+  const isWholeDomain = entryType === "domain" || wildcard !== undefined;
   if (list === "allow" && wildcard?.domain === "") return [{ code: "allow-public-suffix" }];
-  if (list === "allow" && isWhole && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
-  if (list === "allow" && isWhole && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
-  if (list === "deny" && isWhole && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
-  const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
+  if (list === "allow" && isWholeDomain && isPublicSuffix(domain))
+    risks.push({ code: "allow-public-suffix" });
+  if (list === "allow" && isWholeDomain && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
+  if (list === "deny" && isWholeDomain && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
+  const ownDomain = ownDomains.holding(domain) ?? (isWholeDomain ? ownDomains.below(domain) : undefined);
   if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
-  const taken = list === "allow" ? own.lookAlikeOf(domain) : undefined;
-  return taken === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: taken }];
+  const imitatedDomain = list === "allow" ? ownDomains.lookAlikeOf(domain) : undefined;
+  return imitatedDomain === undefined
+    ? risks
+    : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
 }
 
 /** Why an entry is refused as long as nobody accepts its risk; undefined when there is none. */
-export function refusalOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): string | undefined {
-  const risks = risksOf(entry, own);
+export function refusalOf(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
+  const risks = risksOf(entry, ownDomains);
   if (risks.length === 0) return undefined;
-  const told = risks.map(({ code, ownDomain }) => {
-    const of = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;
-    return `(${code}${of}): ${RISKS[code].why}`;
+  const reasons = risks.map(({ code, ownDomain }) => {
+    const domainText = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;
+    return `(${code}${domainText}): ${RISKS[code].why}`;
   });
-  return `is ${quote(entry.value)}, which is refused ${told.join(" And ")} If it is meant, say why with the entry: acceptRisk: "…"`;
+  return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is meant, say why with the entry: acceptRisk: "…"`;
 }
 
 /** Whether an address can be that of one sender out on the internet. */
-function isOneSender(value: string): boolean {
+function isSingleSender(value: string): boolean {
   const range = parseAddressRange(value);
-  if (range !== undefined) return !SPECIAL_RANGES.some((special) => overlaps(range, special));
+  if (range !== undefined) return !SPECIAL_RANGES.some((special) => isOverlappingRange(range, special));
   if (!ipaddr.isValid(value)) return true;
   // An IPv4 address that is written as IPv6 is the IPv4 address.
   const address = ipaddr.process(value);
-  const isIn = ([network, bits]: Range): boolean =>
+  const isInRange = ([network, bits]: CidrRange): boolean =>
     address.kind() === network.kind() && address.match(network, bits);
-  const isGlobal = address.range() === "unicast" && (address.kind() === "ipv4" || isIn(GLOBAL_UNICAST));
-  return isGlobal || DOCUMENTATION.some(isIn);
+  const isGlobal = address.range() === "unicast" && (address.kind() === "ipv4" || isInRange(GLOBAL_UNICAST));
+  return isGlobal || DOCUMENTATION.some(isInRange);
 }
 
 /** The ranges of private and special addresses, and of IPv6 all that isn't given out. */
@@ -117,11 +123,11 @@ const SPECIAL_RANGES = [
   .flatMap((line) => line.split(" ").map(parseAddressRange))
   .filter((range) => range !== undefined);
 
-function overlaps(one: AddressRange, other: AddressRange): boolean {
+function isOverlappingRange(one: AddressRange, other: AddressRange): boolean {
   return one.width === other.width && one.first <= other.last && other.first <= one.last;
 }
 
-type Range = ReturnType<typeof ipaddr.parseCIDR>;
+type CidrRange = ReturnType<typeof ipaddr.parseCIDR>;
 
 /** All of IPv6 that is given out. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");

@@ -23,7 +23,7 @@ interface DatedRow {
 
 /** How much the clocks of a service may differ among themselves. */
 const CLOCK_SKEW_S = 10 * 60;
-const OLDEST = 16;
+const MAX_OLDEST = 16;
 const MIN_BYTES = 32;
 const MAX_BYTES = 1_024;
 /** With so many bits a row, most rows of another tenant have a bit of their own. */
@@ -37,7 +37,7 @@ export class RowHistoryReader {
   #hasUndated = false;
 
   add({ id, created_at: createdAt }: DatedRow): void {
-    const second = secondOf(createdAt);
+    const second = parseSecond(createdAt);
     if (second === undefined) {
       this.#hasUndated = true;
       return;
@@ -46,28 +46,28 @@ export class RowHistoryReader {
     this.#hashes.push(hash);
     this.#newestS = Math.max(this.#newestS ?? second, second);
     this.#oldest.push([second, hash]);
-    if (this.#oldest.length >= OLDEST * 8) this.#cutOldest();
+    if (this.#oldest.length >= MAX_OLDEST * 8) this.#trimOldest();
   }
 
   /**
    * Returns what was collected; undefined where the time of the reading isn't known, or no row has a date.
    *
-   * @param servedAtMs the service's clock when the reading began. Default: the newest creation date, which can't be later.
+   * @param serviceTimeMs the service's clock when the reading began. Default: the newest creation date, which can't be later.
    */
-  history(servedAtMs: number | undefined): RowHistory | undefined {
+  history(serviceTimeMs: number | undefined): RowHistory | undefined {
     if (this.#hashes.length === 0 && this.#hasUndated) return undefined;
-    const atMs = servedAtMs ?? (this.#newestS === undefined ? undefined : this.#newestS * 1_000);
+    const atMs = serviceTimeMs ?? (this.#newestS === undefined ? undefined : this.#newestS * 1_000);
     if (atMs === undefined) return undefined;
-    this.#cutOldest();
+    this.#trimOldest();
     return {
       at: new Date(atMs).toISOString(),
-      rows: bitsOf(this.#hashes).toString("base64url"),
+      rows: buildBitSet(this.#hashes).toString("base64url"),
       oldest: this.#oldest.map(([second, hash]) => `${hash.toString(36)}:${second.toString(36)}`),
     };
   }
 
-  #cutOldest(): void {
-    this.#oldest = this.#oldest.toSorted(([one], [other]) => one - other).slice(0, OLDEST);
+  #trimOldest(): void {
+    this.#oldest = this.#oldest.toSorted(([one], [other]) => one - other).slice(0, MAX_OLDEST);
   }
 }
 
@@ -77,21 +77,21 @@ export class RowHistoryReader {
  *
  * @returns 0 where the earlier reading may have had some of them.
  */
-export function countForeignRows(now: RowHistory, before: RowHistory): number {
-  const latestS = Date.parse(before.at) / 1_000 - CLOCK_SKEW_S;
-  const bits = Buffer.from(before.rows, "base64url");
-  const old = now.oldest
+export function countForeignRows(current: RowHistory, earlier: RowHistory): number {
+  const latestS = Date.parse(earlier.at) / 1_000 - CLOCK_SKEW_S;
+  const bits = Buffer.from(earlier.rows, "base64url");
+  const old = current.oldest
     .map((text) => text.split(":").map((part) => Number.parseInt(part, 36)))
     .filter(([, second = Number.NaN]) => second < latestS);
-  const missed = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;
+  const missedCount = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;
   // Of another tenant's rows, all are missed but those that share a bit with a row.
-  const expected = old.length * (1 - shareOfBits(bits));
-  return missed > 0 && missed * 2 >= expected ? old.length : 0;
+  const expected = old.length * (1 - computeBitShare(bits));
+  return missedCount > 0 && missedCount * 2 >= expected ? old.length : 0;
 }
 
 /** Whether {@link countForeignRows} may have stopped counting: there can be more. */
 export function isCountCut({ oldest }: RowHistory): boolean {
-  return oldest.length >= OLDEST;
+  return oldest.length >= MAX_OLDEST;
 }
 
 /** The same in at most so many bytes, for an earlier reading: rows share more bits, and what was created first is left out. */
@@ -105,9 +105,9 @@ export function shrinkHistory({ at, rows }: RowHistory, maxBytes: number): RowHi
   return { at, rows: bits.toString("base64url"), oldest: [] };
 }
 
-function bitsOf(hashes: readonly number[]): Buffer {
-  const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, (hashes.length * BITS_PER_ROW) / 8)));
-  const bits = Buffer.alloc(Math.min(MAX_BYTES, Math.max(MIN_BYTES, wanted)));
+function buildBitSet(hashes: readonly number[]): Buffer {
+  const desiredBytes = 2 ** Math.ceil(Math.log2(Math.max(1, (hashes.length * BITS_PER_ROW) / 8)));
+  const bits = Buffer.alloc(Math.min(MAX_BYTES, Math.max(MIN_BYTES, desiredBytes)));
   for (const hash of hashes) {
     const index = hash % (bits.length * 8);
     bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
@@ -120,15 +120,15 @@ function hasBit(bits: Buffer, hash: number): boolean {
   return ((bits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
 }
 
-function shareOfBits(bits: Buffer): number {
-  let set = 0;
-  for (const byte of bits) for (let rest = byte; rest > 0; rest &= rest - 1) set += 1;
-  return set / (bits.length * 8);
+function computeBitShare(bits: Buffer): number {
+  let setBits = 0;
+  for (const byte of bits) for (let remaining = byte; remaining > 0; remaining &= remaining - 1) setBits += 1;
+  return setBits / (bits.length * 8);
 }
 
 /** The second of a date that names its time zone. */
-function secondOf(text: string | null | undefined): number | undefined {
+function parseSecond(text: string | null | undefined): number | undefined {
   if (text == null || !/\d[Tt ]\d.*(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text)) return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.floor(at / 1_000);
+  const timeMs = Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : Math.floor(timeMs / 1_000);
 }

@@ -1,5 +1,5 @@
 /** What variables are called that hold something secret. */
-const SECRET = /key|token|secret|password|passphrase|credential/i;
+const SECRET_NAME = /key|token|secret|password|passphrase|credential/i;
 
 /** What is shorter stands in texts by chance. */
 const MIN_CHARACTERS = 6;
@@ -10,17 +10,18 @@ const MIN_CHARACTERS = 6;
  */
 export function secretsIn(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const secrets = Object.entries(environment).flatMap(([name, value = ""]) => [
-    ...(SECRET.test(name) ? [value] : []),
-    ...passwordsIn(value),
+    ...(SECRET_NAME.test(name) ? [value] : []),
+    ...findPasswords(value),
   ]);
   return [...new Set(secrets)].filter((secret) => secret.length >= MIN_CHARACTERS);
 }
 
 /** Of an address, whether it can be parsed or not: the one of a socket, `postgres://user:password@/database`, has no host. */
-const PASSWORDS = /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
+const PASSWORD_PATTERN =
+  /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
 
-function passwordsIn(value: string): readonly string[] {
-  return [...value.matchAll(PASSWORDS)].flatMap(([password]) => {
+function findPasswords(value: string): readonly string[] {
+  return [...value.matchAll(PASSWORD_PATTERN)].flatMap(([password]) => {
     if (password === "") return [];
     try {
       return [password, decodeURIComponent(password)];
@@ -32,17 +33,17 @@ function passwordsIn(value: string): readonly string[] {
 
 /** Whether an address holds a password. */
 export function hasPassword(address: string): boolean {
-  return passwordsIn(address).length > 0;
+  return findPasswords(address).length > 0;
 }
 
 /** An address with something else in the place of its password. */
-export function withoutPassword(address: string, instead: string): string {
-  return address.replace(PASSWORDS, (password) => (password === "" ? "" : instead));
+export function withoutPassword(address: string, replacement: string): string {
+  return address.replace(PASSWORD_PATTERN, (password) => (password === "" ? "" : replacement));
 }
 
 /** The text without these. */
 export function without(secrets: readonly string[], text: string): string {
   return secrets
     .filter((secret) => secret !== "")
-    .reduce((all, secret) => all.replaceAll(secret, "***"), text);
+    .reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

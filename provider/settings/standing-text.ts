@@ -20,15 +20,15 @@ export function differingTexts(
 /** The same in the middle of a sentence: `comment "INC-7"`, `no comment`. */
 export function describeDetails(one: object): string {
   const details = detailsOf(one);
-  const isCommented = details.some(([name]) => name === "comment");
+  const hasComment = details.some(([name]) => name === "comment");
   const texts = details.map(([name, text]) => `${name} ${quote(text)}`);
-  return [...(isCommented ? [] : ["no comment"]), ...texts].join(", ");
+  return [...(hasComment ? [] : ["no comment"]), ...texts].join(", ");
 }
 
 /** An entry or VIP as a message tells it: `deny: "INC-7"`. */
 export function standingText(one: object): string {
   const { list = "a VIP", comment, ...others } = sentOf(one);
   const text = canonicalComment(comment);
-  const what = `${list}${bracketsText(others)}`;
-  return printable(text === "" ? `${what} without a comment` : `${what}: "${text}"`);
+  const stateText = `${list}${bracketsText(others)}`;
+  return printable(text === "" ? `${stateText} without a comment` : `${stateText}: "${text}"`);
 }

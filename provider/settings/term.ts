@@ -3,7 +3,7 @@ import { quote } from "./text";
 const DAYS: Readonly<Record<string, number>> = { d: 1, w: 7 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Nobody means more: a slip would otherwise stand for a lifetime. */
-const MOST_DAYS = 3_660;
+const MAX_DAYS = 3_660;
 
 /** The last day of a term, `2026-12-23` or `never`; or what is wrong with it, in words that end a sentence. */
 export type Term =
@@ -18,14 +18,14 @@ export type Term =
  */
 export function parseTerm(text: string, today: string): Term {
   if (text === "never") return { ok: true, value: text };
-  const days = daysIn(text);
+  const days = parseDays(text);
   if (days !== undefined) {
-    if (days > MOST_DAYS)
+    if (days > MAX_DAYS)
       return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
-    return { ok: true, value: dayOf(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
+    return { ok: true, value: formatUtcDay(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
   }
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time) || dayOf(time) !== text) {
+  if (Number.isNaN(time) || formatUtcDay(time) !== text) {
     return {
       ok: false,
       reason: `${quote(text)} is no term; write days as 30d, weeks as 6w, or a day as 2026-12-31`,
@@ -37,15 +37,15 @@ export function parseTerm(text: string, today: string): Term {
 
 /** How many days `90d` or `12w` are; undefined for anything else, and for more than ten years. */
 export function daysOfTerm(text: string): number | undefined {
-  const days = daysIn(text);
-  return days === undefined || days > MOST_DAYS ? undefined : days;
+  const days = parseDays(text);
+  return days === undefined || days > MAX_DAYS ? undefined : days;
 }
 
-function daysIn(text: string): number | undefined {
+function parseDays(text: string): number | undefined {
   const [, count, unit = ""] = /^([1-9]\d{0,4})([dw])$/i.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (DAYS[unit.toLowerCase()] ?? 1);
 }
 
-function dayOf(time: number): string {
+function formatUtcDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }

@@ -5,12 +5,12 @@ import { PULUMI_UNKNOWNS } from "./unknown";
  * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
  */
 export function quote(value: unknown, limit = 120): string {
-  if (typeof value === "string") return inQuotes(excerpt(value, limit));
-  return excerpt(notation(value), limit);
+  if (typeof value === "string") return addQuotes(excerpt(value, limit));
+  return excerpt(formatNotation(value), limit);
 }
 
 /** Quotes that the text itself has would end it too early. */
-function inQuotes(text: string): string {
+function addQuotes(text: string): string {
   if (!text.includes('"')) return `"${text}"`;
   return text.includes("'") ? `"${text.replaceAll('"', '\\"')}"` : `'${text}'`;
 }
@@ -23,8 +23,8 @@ export function excerpt(text: string, limit = 120): string {
 /** The same of sentences, cut only between words: what a person is to type, such as a variable's name, is whole or missing. */
 export function excerptOfSentences(text: string, limit: number): string {
   if (text.length <= limit) return printable(text);
-  const cut = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
-  return cut.length > limit ? excerpt(text, limit) : `${printable(cut)} …`;
+  const shortened = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
+  return shortened.length > limit ? excerpt(text, limit) : `${printable(shortened)} …`;
 }
 
 function shorten(text: string, limit: number): string {
@@ -32,7 +32,7 @@ function shorten(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 }
 
-function notation(value: unknown): string {
+function formatNotation(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
@@ -45,16 +45,19 @@ function notation(value: unknown): string {
  * What is no text to those who print it: Pulumi's unknown values, its colour directives (its engine fails on one that it doesn't know) and
  * the commands of build pipelines, `##vso[…]`, `##[…]`, and `::…::` at the start of a line. An IPv6 address is none.
  */
-const COMMAND = [
+const COMMAND_PATTERN = [
   String.raw`<(?=\{%)|#(?=#\w*\[)|:(?=:[\w-]*[g-z_-])(?<=^\s*:)`,
   ...PULUMI_UNKNOWNS.map((unknown) => `${unknown.slice(0, 1)}(?=${unknown.slice(1)})`),
 ].join("|");
 
-const UNPRINTABLE = new RegExp(String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|${COMMAND}`, "gimu");
+const UNPRINTABLE_PATTERN = new RegExp(
+  String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|${COMMAND_PATTERN}`,
+  "gimu",
+);
 
 /** Of these, a comment may hold line ends and tabs, and what joins or orders the letters of a script. */
-const HARMFUL = new RegExp(
-  String.raw`(?![\n\t])\p{Cc}|(?![\u061c\u200e\u200f])\p{Bidi_Control}|[\p{Cs}\p{Zl}\p{Zp}]|${COMMAND}`,
+const HARMFUL_PATTERN = new RegExp(
+  String.raw`(?![\n\t])\p{Cc}|(?![\u061c\u200e\u200f])\p{Bidi_Control}|[\p{Cs}\p{Zl}\p{Zp}]|${COMMAND_PATTERN}`,
   "gimu",
 );
 
@@ -63,18 +66,18 @@ const HARMFUL = new RegExp(
  * pair, and what the engine or a build pipeline would take for a command, are escaped.
  */
 export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, escaped);
+  return text.replace(UNPRINTABLE_PATTERN, escapeCharacter);
 }
 
 /** The same, percent-encoded, so that it can be read back; half a surrogate pair can't be. */
 export function percentEncoded(text: string): string {
-  return text.toWellFormed().replace(UNPRINTABLE, encodeURIComponent);
+  return text.toWellFormed().replace(UNPRINTABLE_PATTERN, encodeURIComponent);
 }
 
 /** JSON in several lines, in which the same is escaped so that it reads back as it was. */
 export function printableJson(json: string): string {
-  return json.replace(UNPRINTABLE, (character) =>
-    character === "\n" ? character : unicodeEscaped(character),
+  return json.replace(UNPRINTABLE_PATTERN, (character) =>
+    character === "\n" ? character : escapeUnicode(character),
   );
 }
 
@@ -87,32 +90,32 @@ export function formatJson<T>(value: T): string {
 export function harmIn(comment: string): string | undefined {
   // Windows' line ends are ends of lines.
   const lines = comment.replaceAll("\r\n", "\n");
-  const at = lines.search(HARMFUL);
-  return at < 0 ? undefined : quote(lines.slice(Math.max(0, at - 10), at + 30));
+  const index = lines.search(HARMFUL_PATTERN);
+  return index < 0 ? undefined : quote(lines.slice(Math.max(0, index - 10), index + 30));
 }
 
 /** Whether a value can be printed as it is, by others too: nothing in it needs to be escaped, and no text is very long. */
 export function isPrintable(value: unknown): boolean {
-  if (typeof value === "string") return value.length <= MAX_PRINTED && printable(value) === value;
+  if (typeof value === "string") return value.length <= MAX_PRINTABLE_LENGTH && printable(value) === value;
   if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, one]) => isPrintable(key) && isPrintable(one));
+  return Object.entries(value).every(([key, inner]) => isPrintable(key) && isPrintable(inner));
 }
 
-const MAX_PRINTED = 1_000;
+const MAX_PRINTABLE_LENGTH = 1_000;
 
 /**
  * Text of more than one line, such as a comment, for those who print it line by line, as Pulumi's engine does: line ends
  * and tabs stay, and what would do something in a terminal or a pipeline is escaped.
  */
 export function harmless(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(HARMFUL, escaped);
+  return text.replace(/\r\n?/g, "\n").replace(HARMFUL_PATTERN, escapeCharacter);
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-function unicodeEscaped(character: string): string {
+function escapeUnicode(character: string): string {
   return character
     .split("")
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
@@ -121,10 +124,10 @@ function unicodeEscaped(character: string): string {
 
 /** Whether a text is one line of printable ASCII with nothing around it and nothing of a command in it, as almost all are. */
 export function isPlainText(text: string): boolean {
-  return text !== "" && !text.startsWith(" ") && !text.endsWith(" ") && !NOT_PLAIN.test(text);
+  return text !== "" && !text.startsWith(" ") && !text.endsWith(" ") && !NOT_PLAIN_PATTERN.test(text);
 }
 
-const NOT_PLAIN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
+const NOT_PLAIN_PATTERN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
 
 /**
  * The form in which lists send and hold a comment, and the state holds one that nobody declared: line ends as `\n`, composed
@@ -149,22 +152,22 @@ export function comparisonText(text: string | null | undefined): string {
 }
 
 /** How a text that came back differs from the one that was sent, in the middle of a sentence. */
-export function describeTextChange(sent: string, kept: string): string {
-  if (kept === "") return "keeps no comment";
-  const [from, to] = [comparisonText(sent), comparisonText(kept)];
-  if (from.startsWith(to)) return `keeps the first ${kept.length} characters only`;
-  let at = 0;
-  while (from[at] === to[at]) at += 1;
-  const around = (text: string) => quote(text.slice(Math.max(0, at - 10), at + 30));
-  return `keeps ${around(to)} where ${around(from)} was sent`;
+export function describeTextChange(sent: string, stored: string): string {
+  if (stored === "") return "keeps no comment";
+  const [sentText, storedText] = [comparisonText(sent), comparisonText(stored)];
+  if (sentText.startsWith(storedText)) return `keeps the first ${stored.length} characters only`;
+  let index = 0;
+  while (sentText[index] === storedText[index]) index += 1;
+  const quoteAround = (text: string) => quote(text.slice(Math.max(0, index - 10), index + 30));
+  return `keeps ${quoteAround(storedText)} where ${quoteAround(sentText)} was sent`;
 }
 
 /** Formats the first five of several, and how many more there are: `a, b, c, d, e, … and 3 more`. */
-export function formatFirst<One>(
-  all: readonly One[],
-  format: (one: One) => string,
+export function formatFirst<Item>(
+  items: readonly Item[],
+  format: (item: Item) => string,
   separator = ", ",
 ): string {
-  const first = all.slice(0, 5).map(format).join(separator);
-  return all.length > 5 ? `${first}${separator}… and ${all.length - 5} more` : first;
+  const first = items.slice(0, 5).map(format).join(separator);
+  return items.length > 5 ? `${first}${separator}… and ${items.length - 5} more` : first;
 }

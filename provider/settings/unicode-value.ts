@@ -6,7 +6,9 @@ import { domainToUnicode } from "node:url";
  */
 export function unicodeOf(value: string): string | undefined {
   if (!/(?:^|[.@])xn--/i.test(value)) return undefined;
-  const at = value.lastIndexOf("@") + 1;
-  const domain = domainToUnicode(value.slice(at));
-  return domain === "" || domain === value.slice(at) ? undefined : `${value.slice(0, at)}${domain}`;
+  const domainStart = value.lastIndexOf("@") + 1;
+  const domain = domainToUnicode(value.slice(domainStart));
+  return domain === "" || domain === value.slice(domainStart)
+    ? undefined
+    : `${value.slice(0, domainStart)}${domain}`;
 }

@@ -54,11 +54,12 @@ export interface MisspeltVariable {
 export function misspeltVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): MisspeltVariable[] {
-  return Object.keys(environment).flatMap((written) => {
-    if (!written.toUpperCase().startsWith(PREFIX) || !environment[written]) return [];
-    const name = written.slice(PREFIX.length);
-    const meant = slipOf(name, VARIABLES);
-    if (meant === undefined || name.startsWith(`${meant}_`) || environment[PREFIX + meant]) return [];
-    return [{ written, meant: PREFIX + meant }];
+  return Object.keys(environment).flatMap((actualName) => {
+    if (!actualName.toUpperCase().startsWith(PREFIX) || !environment[actualName]) return [];
+    const name = actualName.slice(PREFIX.length);
+    const suggestion = slipOf(name, VARIABLES);
+    if (suggestion === undefined || name.startsWith(`${suggestion}_`) || environment[PREFIX + suggestion])
+      return [];
+    return [{ written: actualName, meant: PREFIX + suggestion }];
   });
 }

@@ -1,19 +1,19 @@
 /** The object without the properties that are undefined: what could be undefined may be missing. */
-export function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
-  const kept: Record<string, unknown> = {};
+export function withoutUndefined<T extends object>(object: T): OmitUndefined<T> {
+  const result: Record<string, unknown> = {};
   for (const name of Object.keys(object)) {
     const value = (object as Readonly<Record<string, unknown>>)[name];
     if (value === undefined) continue;
     // Of this name alone, an assignment makes no property.
-    if (name === "__proto__") Object.defineProperty(kept, name, { ...PROPERTY, value });
-    else kept[name] = value;
+    if (name === "__proto__") Object.defineProperty(result, name, { ...PROPERTY_ATTRIBUTES, value });
+    else result[name] = value;
   }
-  return kept as WithoutUndefined<T>;
+  return result as OmitUndefined<T>;
 }
 
-const PROPERTY = { configurable: true, enumerable: true, writable: true };
+const PROPERTY_ATTRIBUTES = { configurable: true, enumerable: true, writable: true };
 
-type WithoutUndefined<T> = {
+type OmitUndefined<T> = {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
 } & {
   [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;

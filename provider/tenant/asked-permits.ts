@@ -18,7 +18,7 @@ export const STALE_MS = 250;
 export const MAX_LINE = 8_192;
 
 /** One connection for all clients of an address in this process. */
-const connections = new Map<string, AskedPermits>();
+const connections = new Map<string, RemoteRateLimitTokens>();
 
 /**
  * The permits of the rollout that has started this process, where one has; else undefined, and every request may be made.
@@ -32,18 +32,18 @@ export function permitsOf(environment: NodeJS.ProcessEnv, baseUrl: string): Perm
   if (!server) return undefined;
   const greeting = JSON.stringify([environment[PERMITS_TOKEN] ?? "", baseUrl]);
   const key = `${server} ${greeting}`;
-  const permits = connections.get(key) ?? new AskedPermits(server, greeting);
-  connections.set(key, permits);
-  return permits;
+  const tokens = connections.get(key) ?? new RemoteRateLimitTokens(server, greeting);
+  connections.set(key, tokens);
+  return tokens;
 }
 
 /** Ends the connections by which permits were asked for with this token: nobody of this process works by it any more. */
 export function dropPermits(environment: NodeJS.ProcessEnv): void {
-  const token = environment[PERMITS_TOKEN] ?? "";
-  for (const [key, permits] of connections) {
-    if (!key.startsWith(`${environment[PERMITS]} ${JSON.stringify([token]).slice(0, -1)},`)) continue;
+  const secret = environment[PERMITS_TOKEN] ?? "";
+  for (const [key, tokens] of connections) {
+    if (!key.startsWith(`${environment[PERMITS]} ${JSON.stringify([secret]).slice(0, -1)},`)) continue;
     connections.delete(key);
-    permits.end();
+    tokens.end();
   }
 }
 
@@ -53,14 +53,14 @@ export function machineMs(): number {
 }
 
 /** Calls back for each whole line; a line that is too long ends the connection. */
-export function onLines(socket: Socket, take: (line: string) => void): void {
-  let rest = "";
+export function onLines(socket: Socket, onLine: (line: string) => void): void {
+  let incompleteLine = "";
   socket.setEncoding("utf8");
   socket.on("data", (chunk: string) => {
-    const lines = `${rest}${chunk}`.split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MAX_LINE) socket.destroy();
-    for (const line of lines) take(line);
+    const lines = `${incompleteLine}${chunk}`.split("\n");
+    incompleteLine = lines.pop() ?? "";
+    if (incompleteLine.length > MAX_LINE) socket.destroy();
+    for (const line of lines) onLine(line);
   });
 }
 
@@ -73,17 +73,17 @@ export function writeLine(socket: Socket, line: string): void {
   socket.write(`${line}\n`);
 }
 
-interface Taker {
+interface PendingToken {
   readonly give: () => void;
   readonly refuse: (why: Error) => void;
 }
 
-class AskedPermits implements Permits {
+class RemoteRateLimitTokens implements Permits {
   readonly #server: string;
   readonly #greeting: string;
-  readonly #takers: Taker[] = [];
+  readonly #waiters: PendingToken[] = [];
   #socket: Socket | undefined;
-  #gone: Error | undefined;
+  #disconnectError: Error | undefined;
 
   constructor(server: string, greeting: string) {
     this.#server = server;
@@ -91,61 +91,63 @@ class AskedPermits implements Permits {
   }
 
   take(): Promise<void> {
-    return new Promise((give, refuse) => {
-      if (this.#gone !== undefined) return refuse(this.#gone);
-      this.#takers.push({ give, refuse });
-      this.#ask(this.#connected());
+    return new Promise((resolve, refuse) => {
+      if (this.#disconnectError !== undefined) return refuse(this.#disconnectError);
+      this.#waiters.push({ give: resolve, refuse });
+      this.#requestToken(this.#getSocket());
     });
   }
 
   refused(pauseMs: number): void {
-    if (this.#gone === undefined) writeLine(this.#connected(), `r ${Math.ceil(pauseMs)}`);
+    if (this.#disconnectError === undefined) writeLine(this.#getSocket(), `r ${Math.ceil(pauseMs)}`);
   }
 
   end(): void {
     this.#socket?.destroy();
   }
 
-  #connected(): Socket {
+  #getSocket(): Socket {
     if (this.#socket !== undefined) return this.#socket;
     const socket = connect(this.#server);
     this.#socket = socket;
-    onLines(socket, (line) => this.#hear(line, socket));
+    onLines(socket, (line) => this.#handleLine(line, socket));
     // What went wrong is told by the close that comes after it.
     socket.on("error", () => {});
-    socket.on("close", () => this.#end());
+    socket.on("close", () => this.#rejectAll());
     socket.unref();
     writeLine(socket, this.#greeting);
     return socket;
   }
 
   /** Only who waits for an answer keeps the process from ending. */
-  #ask(socket: Socket): void {
+  #requestToken(socket: Socket): void {
     socket.ref();
     writeLine(socket, "t");
   }
 
-  #hear(line: string, socket: Socket): void {
-    const said = line.slice(2);
-    if (line.startsWith("g ") && machineMs() - Number(said) > STALE_MS) {
-      this.#ask(socket);
+  #handleLine(line: string, socket: Socket): void {
+    const message = line.slice(2);
+    if (line.startsWith("g ") && machineMs() - Number(message) > STALE_MS) {
+      this.#requestToken(socket);
       return;
     }
-    const taker = this.#takers.shift();
-    if (this.#takers.length === 0) socket.unref();
-    if (line.startsWith("g ")) taker?.give();
-    else taker?.refuse(new Error(reasonIn(said)));
+    const waiter = this.#waiters.shift();
+    if (this.#waiters.length === 0) socket.unref();
+    if (line.startsWith("g ")) waiter?.give();
+    else waiter?.refuse(new Error(parseRejectionReason(message)));
   }
 
-  #end(): void {
-    this.#gone = new Error("the rollout that started this process is gone, and nobody else may let it go on");
-    for (const { refuse } of this.#takers.splice(0)) refuse(this.#gone);
+  #rejectAll(): void {
+    this.#disconnectError = new Error(
+      "the rollout that started this process is gone, and nobody else may let it go on",
+    );
+    for (const { refuse } of this.#waiters.splice(0)) refuse(this.#disconnectError);
   }
 }
 
-function reasonIn(said: string): string {
+function parseRejectionReason(message: string): string {
   try {
-    return String(JSON.parse(said));
+    return String(JSON.parse(message));
   } catch {
     return "the rollout that started this process gave an answer that can't be read";
   }

@@ -12,16 +12,17 @@ import type { Turns } from "./turns";
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   /** The ids that were removed. */
-  readonly #dropped = new Set<string>();
+  readonly #removedIds = new Set<string>();
 
   constructor(
     client: SettingsClient,
-    turns: Turns,
+    readWriteLock: Turns,
     clock: Pick<SnapshotOptions<AllowDenyEntryRow>, "now" | "sleep">,
   ) {
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
-        read: () => turns.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
+        read: () =>
+          readWriteLock.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
         key: (row) => row.id,
         name: keyOfValue,
         isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
@@ -32,17 +33,17 @@ export class EntrySnapshots {
 
   /** All entries by the last readings; undefined where a list was not read. Reads nothing. */
   newest(): readonly AllowDenyEntryRow[] | undefined {
-    const lists = this.#both().map((snapshot) => snapshot.newest()?.all());
-    const read = lists.filter((rows) => rows !== undefined);
-    return read.length < lists.length ? undefined : read.flat();
+    const lists = this.#getBoth().map((snapshot) => snapshot.newest()?.all());
+    const rowsRead = lists.filter((rows) => rows !== undefined);
+    return rowsRead.length < lists.length ? undefined : rowsRead.flat();
   }
 
   known(id: string): AllowDenyEntryRow | undefined {
     return this.#snapshots.allow.known(id) ?? this.#snapshots.deny.known(id);
   }
 
-  async find(query: KeyedQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
-    return entryIn(await this.readBoth(read), query);
+  async find(query: KeyedQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
+    return entryIn(await this.readBoth(readSnapshot), query);
   }
 
   /** The same, by {@link readSurely}. */
@@ -50,27 +51,27 @@ export class EntrySnapshots {
     query: EntryQuery,
     options: ConfirmOptions<AllowDenyEntryRow>,
   ): Promise<AllowDenyEntryRow | undefined> {
-    const wanted = withKey(query);
+    const keyedQuery = withKey(query);
     const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined => {
-      const row = entryIn(lists, wanted);
+      const row = entryIn(lists, keyedQuery);
       return query.id === undefined || row?.id === query.id ? row : undefined;
     };
-    return entryIn(await readSurely(this.#both(), find, options), wanted);
+    return entryIn(await readSurely(this.#getBoth(), find, options), keyedQuery);
   }
 
-  async ofValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
-    return ofValue(withKey(query), await this.readBoth(read));
+  async ofValue(query: EntryQuery, readSnapshot: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
+    return ofValue(withKey(query), await this.readBoth(readSnapshot));
   }
 
   /** The same, by {@link readSurely}. */
   async ofValueSurely(
     query: EntryQuery,
-    isNamed: (row: AllowDenyEntryRow) => boolean,
+    isExpectedRow: (row: AllowDenyEntryRow) => boolean,
   ): Promise<readonly AllowDenyEntryRow[]> {
-    const wanted = withKey(query);
+    const keyedQuery = withKey(query);
     const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
-      ofValue(wanted, lists).find(isNamed);
-    return ofValue(wanted, await readSurely(this.#both(), find));
+      ofValue(keyedQuery, lists).find(isExpectedRow);
+    return ofValue(keyedQuery, await readSurely(this.#getBoth(), find));
   }
 
   /** The entry of an id, or else all entries of a value; where the shared reading has none, by a second one. */
@@ -79,32 +80,32 @@ export class EntrySnapshots {
     lists: readonly List[],
   ): Promise<readonly AllowDenyEntryRow[]> {
     const key = value === undefined ? undefined : naturalKey(value.entryType, value.canonical);
-    const pick = (read: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
-      const row = read.map((rows) => rows.get(id)).find((one) => one !== undefined);
+    const selectRows = (readRows: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
+      const row = readRows.map((rows) => rows.get(id)).find((one) => one !== undefined);
       if (row !== undefined) return [row];
-      return key === undefined ? [] : read.flatMap((rows) => rows.named(key));
+      return key === undefined ? [] : readRows.flatMap((rows) => rows.named(key));
     };
-    const found = pick(await this.read(lists, (snapshot) => snapshot.rows()));
+    const found = selectRows(await this.read(lists, (snapshot) => snapshot.rows()));
     if (found.length > 0) return found;
-    const isMissing = (rows: Rows<AllowDenyEntryRow>) => pick([rows]).length === 0;
-    return pick(await this.read(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
+    const isMissing = (rows: Rows<AllowDenyEntryRow>) => selectRows([rows]).length === 0;
+    return selectRows(await this.read(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
   }
 
-  async readBoth(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await this.read(LISTS, read);
+  async readBoth(readSnapshot: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await this.read(LISTS, readSnapshot);
   }
 
-  async read(lists: readonly List[], read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await Promise.all(lists.map((list) => read(this.#snapshots[list])));
+  async read(lists: readonly List[], readRows: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await Promise.all(lists.map((list) => readRows(this.#snapshots[list])));
   }
 
   /** {@link Snapshot.readLater} for both lists. */
   readLater(): Promise<boolean> {
-    return readLater(this.#both());
+    return readLater(this.#getBoth());
   }
 
   put(row: AllowDenyEntryRow): AllowDenyEntryRow {
-    this.#dropped.delete(row.id);
+    this.#removedIds.delete(row.id);
     for (const list of LISTS) {
       if (row.list === list) this.#snapshots[list].put(row);
       else this.#snapshots[list].drop(row.id);
@@ -114,12 +115,12 @@ export class EntrySnapshots {
 
   /** Notes that there is no such entry any more: it was removed. */
   drop(id: string): void {
-    this.#dropped.add(id);
+    this.#removedIds.add(id);
     for (const list of LISTS) this.#snapshots[list].drop(id);
   }
 
   isDropped(id: string): boolean {
-    return this.#dropped.has(id);
+    return this.#removedIds.has(id);
   }
 
   /** Notes that the service doesn't know such an entry. Whether it is gone, the later readings show. */
@@ -127,7 +128,7 @@ export class EntrySnapshots {
     for (const list of LISTS) this.#snapshots[list].forget(id);
   }
 
-  #both(): readonly Snapshot<AllowDenyEntryRow>[] {
+  #getBoth(): readonly Snapshot<AllowDenyEntryRow>[] {
     return LISTS.map((list) => this.#snapshots[list]);
   }
 }

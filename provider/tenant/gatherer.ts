@@ -12,7 +12,7 @@ export interface Member<Answer> {
 
 export interface GathererOptions<Answer> {
   /** What is asked for twice is asked for once: the same key is the same thing. */
-  readonly key: (asked: string) => string;
+  readonly key: (item: string) => string;
   /** The most members of a batch. */
   readonly most: number;
   /** Sends a batch and tells its members; when it fails, those not told yet are told so. */
@@ -27,46 +27,46 @@ export interface GathererOptions<Answer> {
  */
 export class Gatherer<Answer> {
   readonly #options: GathererOptions<Answer>;
-  #waiting = new Map<string, Waiting<Answer>>();
-  #isGathering = false;
-  #onTheWay: Promise<unknown> | undefined;
+  #waitingMembers = new Map<string, WaitingMember<Answer>>();
+  #isScheduled = false;
+  #inFlight: Promise<unknown> | undefined;
 
   constructor(options: GathererOptions<Answer>) {
     this.#options = options;
   }
 
   /** The answer for what is asked, out of the batch that it goes in. */
-  ask(asked: string): Promise<Answer> {
-    const key = this.#options.key(asked);
-    const waiting = this.#waiting.get(key) ?? newMember<Answer>(asked);
-    waiting.bounds.push(currentBound());
-    this.#waiting.set(key, waiting);
-    if (!this.#isGathering) {
-      this.#isGathering = true;
-      bounded(undefined, () => this.#options.gather(() => void this.#sendGathered()));
+  ask(item: string): Promise<Answer> {
+    const key = this.#options.key(item);
+    const waitingMember = this.#waitingMembers.get(key) ?? createMember<Answer>(item);
+    waitingMember.bounds.push(currentBound());
+    this.#waitingMembers.set(key, waitingMember);
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      bounded(undefined, () => this.#options.gather(() => void this.#sendWaiting()));
     }
-    return waiting.answer;
+    return waitingMember.answer;
   }
 
-  async #sendGathered(): Promise<void> {
-    await this.#onTheWay;
-    const waiting = [...this.#waiting];
-    this.#waiting = new Map();
-    this.#isGathering = false;
-    const gathered = waiting.filter(([, member]) => isWanted(member));
-    for (const [, member] of waiting) {
+  async #sendWaiting(): Promise<void> {
+    await this.#inFlight;
+    const waitingMember = [...this.#waitingMembers];
+    this.#waitingMembers = new Map();
+    this.#isScheduled = false;
+    const wantedMembers = waitingMember.filter(([, member]) => isWanted(member));
+    for (const [, member] of waitingMember) {
       if (!isWanted(member)) member.reject(new Error("nobody waits for it any more"));
     }
     const batches: Promise<void>[] = [];
-    for (let at = 0; at < gathered.length; at += this.#options.most) {
-      batches.push(this.#send(new Map(gathered.slice(at, at + this.#options.most))));
+    for (let index = 0; index < wantedMembers.length; index += this.#options.most) {
+      batches.push(this.#send(new Map(wantedMembers.slice(index, index + this.#options.most))));
     }
-    this.#onTheWay = Promise.all(batches);
+    this.#inFlight = Promise.all(batches);
   }
 
   async #send(batch: ReadonlyMap<string, Member<Answer>>): Promise<void> {
     try {
-      await bounded(boundOf([...batch.values()]), () => this.#options.send(batch));
+      await bounded(combineDeadlines([...batch.values()]), () => this.#options.send(batch));
     } catch (error) {
       for (const member of batch.values()) member.reject(error);
     }
@@ -75,32 +75,32 @@ export class Gatherer<Answer> {
 
 /** Whether any of those who asked for it still has time. */
 export function isWanted({ bounds }: Pick<Member<never>, "bounds">): boolean {
-  return bounds.some((bound) => bound?.isOver() !== true);
+  return bounds.some((deadline) => deadline?.isOver() !== true);
 }
 
 /** The bound of what is sent for several: as long as one of them wants it. */
-function boundOf(members: readonly Pick<Member<never>, "bounds">[]): Bound | undefined {
-  const bounds = members.flatMap((member) => member.bounds);
-  if (bounds.every((bound) => bound === undefined)) return undefined;
+function combineDeadlines(members: readonly Pick<Member<never>, "bounds">[]): Bound | undefined {
+  const deadlines = members.flatMap((member) => member.bounds);
+  if (deadlines.every((deadline) => deadline === undefined)) return undefined;
   return {
     isOver: () => !members.some(isWanted),
-    sends(what) {
-      for (const bound of bounds) bound?.sends(what);
+    sends(requestText) {
+      for (const deadline of deadlines) deadline?.sends(requestText);
     },
   };
 }
 
-interface Waiting<Answer> extends Member<Answer> {
+interface WaitingMember<Answer> extends Member<Answer> {
   readonly bounds: (Bound | undefined)[];
   readonly answer: Promise<Answer>;
 }
 
-function newMember<Answer>(asked: string): Waiting<Answer> {
+function createMember<Answer>(item: string): WaitingMember<Answer> {
   let resolve: Member<Answer>["resolve"] = () => {};
   let reject: Member<Answer>["reject"] = () => {};
-  const answer = new Promise<Answer>((yes, no) => {
-    resolve = yes;
-    reject = no;
+  const answer = new Promise<Answer>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
   });
-  return { asked, resolve, reject, answer, bounds: [] };
+  return { asked: item, resolve, reject, answer, bounds: [] };
 }

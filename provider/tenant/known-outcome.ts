@@ -28,7 +28,7 @@ export async function withKnownOutcome<Outcome>({
   lookAgain = async () => undefined,
   mayRepeat,
 }: UncertainWrite<Outcome>): Promise<Outcome> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await write();
     } catch (error) {
@@ -39,11 +39,11 @@ export async function withKnownOutcome<Outcome>({
       const rethrow = () => {
         throw error;
       };
-      const seen = await look().catch(rethrow);
-      if (seen !== undefined) return seen;
-      if (tries >= MAX_CHECKED_TRIES || !mayRepeat()) throw error;
-      const seenLater = await lookAgain().catch(rethrow);
-      if (seenLater !== undefined) return seenLater;
+      const outcome = await look().catch(rethrow);
+      if (outcome !== undefined) return outcome;
+      if (attempts >= MAX_CHECKED_TRIES || !mayRepeat()) throw error;
+      const laterOutcome = await lookAgain().catch(rethrow);
+      if (laterOutcome !== undefined) return laterOutcome;
     }
   }
 }

@@ -44,10 +44,13 @@ export function entryIn(
 
 /** The entries of a value, those of the wanted list first, and of these the one that is written so. */
 export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
-  const found = lists.flatMap((rows) => rows.named(query.key));
-  if (found.length < 2) return found;
+  const entries = lists.flatMap((rows) => rows.named(query.key));
+  if (entries.length < 2) return entries;
   return writtenSoFirst(
-    [...found.filter((row) => row.list === query.list), ...found.filter((row) => row.list !== query.list)],
+    [
+      ...entries.filter((row) => row.list === query.list),
+      ...entries.filter((row) => row.list !== query.list),
+    ],
     query.value,
   );
 }
@@ -55,8 +58,8 @@ export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRo
 /** Of rows of one value, those that are written so come before others of their list: a service may hold both. */
 export function writtenSoFirst(rows: readonly AllowDenyEntryRow[], value: string): AllowDenyEntryRow[] {
   const byList = Map.groupBy(rows, ({ list }) => list);
-  return [...byList.values()].flatMap((some) =>
-    some.toSorted((one, other) => Number(other.value === value) - Number(one.value === value)),
+  return [...byList.values()].flatMap((listRows) =>
+    listRows.toSorted((one, other) => Number(other.value === value) - Number(one.value === value)),
   );
 }
 
@@ -80,8 +83,8 @@ export function vipIn(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow
  * written just so, then the last.
  */
 export function rowThatCounts(rows: readonly VipEmployeeRow[], email: string): VipEmployeeRow | undefined {
-  const rank = (row: VipEmployeeRow) => (isStored(row) ? 2 : 0) + (row.email === email ? 1 : 0);
-  return rows.toSorted((one, other) => rank(one) - rank(other)).at(-1);
+  const getRank = (row: VipEmployeeRow) => (isStored(row) ? 2 : 0) + (row.email === email ? 1 : 0);
+  return rows.toSorted((one, other) => getRank(one) - getRank(other)).at(-1);
 }
 
 /** Whether somebody added a VIP, or wrote of it; else only automatic detection holds it. */

@@ -3,13 +3,13 @@ import { type People, peopleOf } from "../settings/tenant-people";
 import type { Snapshot } from "./snapshot";
 
 /** So many VIPs are enough to see whose mailboxes a tenant has. */
-const PEOPLE_ASKED = 100;
+const SAMPLE_SIZE = 100;
 
 /** The people of the tenant, derived from its VIPs. */
 export class PeopleCache {
   readonly #client: SettingsClient;
   readonly #vips: Snapshot<VipEmployeeRow>;
-  #last: { readonly rows: unknown; readonly people: People } | undefined;
+  #lastResult: { readonly rows: unknown; readonly people: People } | undefined;
 
   constructor(client: SettingsClient, vips: Snapshot<VipEmployeeRow>) {
     this.#client = client;
@@ -19,9 +19,9 @@ export class PeopleCache {
   /** By the shared reading of the VIPs where there is one or one is about to be made anyway, else by one page. */
   async read({ isRead }: { readonly isRead: boolean }): Promise<People> {
     if (isRead) await this.#vips.rows();
-    const known = this.known();
-    if (known !== undefined) return known;
-    const { items, total } = await this.#client.vipEmployees.list({ page_size: PEOPLE_ASKED });
+    const cached = this.known();
+    if (cached !== undefined) return cached;
+    const { items, total } = await this.#client.vipEmployees.list({ page_size: SAMPLE_SIZE });
     return peopleOf(
       items.map(({ email }) => email),
       items.length === total,
@@ -32,10 +32,10 @@ export class PeopleCache {
   known(): People | undefined {
     const rows = this.#vips.newest();
     if (rows === undefined) return undefined;
-    if (this.#last?.rows !== rows) {
+    if (this.#lastResult?.rows !== rows) {
       const mailboxes = rows.all().map(({ email }) => email);
-      this.#last = { rows, people: peopleOf(mailboxes, true) };
+      this.#lastResult = { rows, people: peopleOf(mailboxes, true) };
     }
-    return this.#last.people;
+    return this.#lastResult.people;
   }
 }

@@ -17,11 +17,11 @@ export async function readUntil<T>(
   sleep: Sleep = realSleep,
 ): Promise<T> {
   let result = await read();
-  let leftMs = LIST_LAG_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; leftMs > 0 && !isExpected(result); pauseMs *= 2) {
-    const nextMs = Math.min(pauseMs, leftMs);
-    await sleep(nextMs);
-    leftMs -= nextMs;
+  let remainingMs = LIST_LAG_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; remainingMs > 0 && !isExpected(result); pauseMs *= 2) {
+    const waitMs = Math.min(pauseMs, remainingMs);
+    await sleep(waitMs);
+    remainingMs -= waitMs;
     result = await read();
   }
   return result;

@@ -3,14 +3,14 @@
  * than all else here, and whoever compares whole lists asks for none: they are worked out when the first is asked for.
  */
 export class Rows<Row> {
-  readonly #name: ((row: Row) => string) | undefined;
+  readonly #getName: ((row: Row) => string) | undefined;
   readonly #byKey = new Map<string, Row>();
   /** The keys of each name, in the order their rows came in; almost all names have one. */
   #byName: Map<string, string | Set<string>> | undefined;
 
-  /** @param name Without it no row has a name. */
-  constructor(name?: (row: Row) => string) {
-    this.#name = name;
+  /** @param getName Without it no row has a name. */
+  constructor(getName?: (row: Row) => string) {
+    this.#getName = getName;
   }
 
   get(key: string): Row | undefined {
@@ -18,8 +18,8 @@ export class Rows<Row> {
   }
 
   /** The rows of that name, in the order they came in. */
-  named(name: string): readonly Row[] {
-    return this.#keysOf(name).flatMap((key) => this.#byKey.get(key) ?? []);
+  named(getName: string): readonly Row[] {
+    return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
   /** All rows, in the order their keys came in. */
@@ -29,49 +29,49 @@ export class Rows<Row> {
 
   set(key: string, row: Row): void {
     // Of rows of one name, one that is written anew comes last: the order of the keys no longer tells that.
-    if (this.#byKey.has(key)) this.#unname(key, this.#names());
+    if (this.#byKey.has(key)) this.#unindexName(key, this.#getKeysByName());
     this.#byKey.set(key, row);
-    if (this.#byName !== undefined) this.#addName(key, row, this.#byName);
+    if (this.#byName !== undefined) this.#indexName(key, row, this.#byName);
   }
 
   delete(key: string): void {
-    if (this.#byName !== undefined) this.#unname(key, this.#byName);
+    if (this.#byName !== undefined) this.#unindexName(key, this.#byName);
     this.#byKey.delete(key);
   }
 
   /** Takes out all rows of that name. */
-  deleteNamed(name: string): void {
-    for (const key of this.#keysOf(name)) this.delete(key);
+  deleteNamed(getName: string): void {
+    for (const key of this.#getKeys(getName)) this.delete(key);
   }
 
-  #keysOf(name: string): string[] {
-    const keys = this.#names().get(name) ?? [];
+  #getKeys(getName: string): string[] {
+    const keys = this.#getKeysByName().get(getName) ?? [];
     return typeof keys === "string" ? [keys] : [...keys];
   }
 
-  #names(): Map<string, string | Set<string>> {
+  #getKeysByName(): Map<string, string | Set<string>> {
     if (this.#byName !== undefined) return this.#byName;
     this.#byName = new Map();
-    for (const [key, row] of this.#byKey) this.#addName(key, row, this.#byName);
+    for (const [key, row] of this.#byKey) this.#indexName(key, row, this.#byName);
     return this.#byName;
   }
 
-  #addName(key: string, row: Row, names: Map<string, string | Set<string>>): void {
-    const name = this.#name?.(row);
-    if (name === undefined) return;
-    const same = names.get(name);
-    if (same === undefined) names.set(name, key);
-    else if (typeof same === "string") names.set(name, new Set([same, key]));
-    else same.add(key);
+  #indexName(key: string, row: Row, names: Map<string, string | Set<string>>): void {
+    const getName = this.#getName?.(row);
+    if (getName === undefined) return;
+    const sameNameKeys = names.get(getName);
+    if (sameNameKeys === undefined) names.set(getName, key);
+    else if (typeof sameNameKeys === "string") names.set(getName, new Set([sameNameKeys, key]));
+    else sameNameKeys.add(key);
   }
 
-  #unname(key: string, names: Map<string, string | Set<string>>): void {
+  #unindexName(key: string, names: Map<string, string | Set<string>>): void {
     const row = this.#byKey.get(key);
-    const name = row === undefined ? undefined : this.#name?.(row);
-    if (name === undefined) return;
-    const same = names.get(name);
-    if (typeof same === "string") names.delete(name);
-    else same?.delete(key);
-    if (typeof same === "object" && same.size === 0) names.delete(name);
+    const getName = row === undefined ? undefined : this.#getName?.(row);
+    if (getName === undefined) return;
+    const sameNameKeys = names.get(getName);
+    if (typeof sameNameKeys === "string") names.delete(getName);
+    else sameNameKeys?.delete(key);
+    if (typeof sameNameKeys === "object" && sameNameKeys.size === 0) names.delete(getName);
   }
 }

@@ -17,11 +17,11 @@ export interface SnapshotOptions<Row> {
   /** Waits so many milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
   /** Whether a reading shows a row as it was written. Default: it holds a row of that key. */
-  readonly isShown?: (row: Row, rows: Rows<Row>) => boolean;
+  readonly isShown?: (row: Row, getRows: Rows<Row>) => boolean;
   /** Lays a written row over a later reading that does not show it yet. Default: sets it by its key. */
-  readonly overlay?: (row: Row, rows: Rows<Row>) => void;
+  readonly overlay?: (row: Row, getRows: Rows<Row>) => void;
   /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
-  readonly soon?: (begin: () => void) => void;
+  readonly soon?: (start: () => void) => void;
 }
 
 /** The rows of a list as one reading brought them. */
@@ -38,8 +38,8 @@ const MAX_AGE_MS = 60_000;
 
 /** An own write that no later reading has shown yet. */
 interface PendingWrite<Row> {
-  readonly isShown: (rows: Rows<Row>) => boolean;
-  readonly overlay: (rows: Rows<Row>) => void;
+  readonly isShown: (getRows: Rows<Row>) => boolean;
+  readonly overlay: (getRows: Rows<Row>) => void;
   /** From then on the service's list counts, whatever it shows. */
   readonly untilMs: number;
 }
@@ -54,15 +54,15 @@ interface PendingWrite<Row> {
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
-  #newest: Reading<Row> | undefined;
-  #usedAt = 0;
-  #underWay: UnderWay<Row> | undefined;
+  #latest: SnapshotRead<Row> | undefined;
+  #lastUsedAt = 0;
+  #currentRead: OngoingRead<Row> | undefined;
   /** By key, or by name for a removal by name; oldest first. */
-  readonly #pending = new Map<string, PendingWrite<Row>>();
+  readonly #pendingWrites = new Map<string, PendingWrite<Row>>();
   /** How long the list may still hide a write from before this process. */
-  #lagLeftMs = LIST_LAG_MS;
-  #pauseMs = FIRST_PAUSE_MS;
-  #later: Promise<void> | undefined;
+  #remainingLagMs = LIST_LAG_MS;
+  #nextPauseMs = FIRST_PAUSE_MS;
+  #pausedRead: Promise<void> | undefined;
 
   constructor(options: SnapshotOptions<Row>) {
     this.#options = options;
@@ -70,7 +70,7 @@ export class Snapshot<Row> {
 
   /** The rows by key: the shared reading if it is young enough, else a new one. */
   async rows(): Promise<Rows<Row>> {
-    return (await this.#shared()).rows;
+    return (await this.#getShared()).rows;
   }
 
   /**
@@ -79,8 +79,8 @@ export class Snapshot<Row> {
    */
   async fresh(): Promise<Rows<Row>> {
     // One that has begun before this call may be older than what the caller wants to see.
-    if (this.#underWay?.hasBegun) await this.#underWay.result.catch(() => undefined);
-    return (await this.#next()).rows;
+    if (this.#currentRead?.hasBegun) await this.#currentRead.result.catch(() => undefined);
+    return (await this.#startOrJoinRead()).rows;
   }
 
   /**
@@ -92,11 +92,11 @@ export class Snapshot<Row> {
    *
    * @param isMissing Whether rows lack what the caller looks for.
    */
-  async secondOpinion(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
-    const { rows, before, isOneMoment } = await this.#shared();
+  async secondOpinion(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
+    const { rows, before, isOneMoment } = await this.#getShared();
     if (isOneMoment || !isMissing(rows)) return rows;
     if (before !== undefined && isMissing(before)) return rows;
-    return (await this.#next()).rows;
+    return (await this.#startOrJoinRead()).rows;
   }
 
   /**
@@ -106,166 +106,173 @@ export class Snapshot<Row> {
    * @returns whether it was read again. It isn't once a reading began {@link LIST_LAG_MS} after the one before the first pause.
    */
   async readLater(): Promise<boolean> {
-    if (this.#lagLeftMs <= 0) return false;
-    this.#later ??= this.#readAfterPause().finally(() => {
-      this.#later = undefined;
+    if (this.#remainingLagMs <= 0) return false;
+    this.#pausedRead ??= this.#refetchAfterPause().finally(() => {
+      this.#pausedRead = undefined;
     });
-    await this.#later;
+    await this.#pausedRead;
     return true;
   }
 
   /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
   newest(): Rows<Row> | undefined {
-    return this.#newest?.rows;
+    return this.#latest?.rows;
   }
 
   /** One row of them. */
-  known(key: string): Row | undefined {
-    return this.#newest?.rows.get(key);
+  known(getKey: string): Row | undefined {
+    return this.#latest?.rows.get(getKey);
   }
 
   /** The same for all rows of a name. */
-  knownAs(name: string): readonly Row[] {
-    return this.#newest?.rows.named(name) ?? [];
+  knownAs(getName: string): readonly Row[] {
+    return this.#latest?.rows.named(getName) ?? [];
   }
 
   /** Lays an own write over the readings: the row as the service answered it. */
   put(row: Row): void {
-    const key = this.#options.key(row);
-    if (key === undefined) return;
+    const getKey = this.#options.key(row);
+    if (getKey === undefined) return;
     const { isShown, overlay } = this.#options;
-    this.#lay((rows) => rows.set(key, row));
-    this.#expect(key, {
-      isShown: (rows) => (isShown === undefined ? rows.get(key) !== undefined : isShown(row, rows)),
-      overlay: (rows) => (overlay === undefined ? rows.set(key, row) : overlay(row, rows)),
+    this.#applyToReads((getRows) => getRows.set(getKey, row));
+    this.#addPendingWrite(getKey, {
+      isShown: (getRows) =>
+        isShown === undefined ? getRows.get(getKey) !== undefined : isShown(row, getRows),
+      overlay: (getRows) => (overlay === undefined ? getRows.set(getKey, row) : overlay(row, getRows)),
     });
   }
 
   /** Lays an own removal over the readings. */
-  drop(key: string): void {
-    this.forget(key);
-    this.#expect(key, {
-      isShown: (rows) => rows.get(key) === undefined,
-      overlay: (rows) => rows.delete(key),
+  drop(getKey: string): void {
+    this.forget(getKey);
+    this.#addPendingWrite(getKey, {
+      isShown: (getRows) => getRows.get(getKey) === undefined,
+      overlay: (getRows) => getRows.delete(getKey),
     });
   }
 
   /** The same for a removal of all that has a name. */
-  dropNamed(name: string): void {
-    this.#lay((rows) => rows.deleteNamed(name));
-    this.#expect(pendingName(name), {
-      isShown: (rows) => rows.named(name).length === 0,
-      overlay: (rows) => rows.deleteNamed(name),
+  dropNamed(getName: string): void {
+    this.#applyToReads((getRows) => getRows.deleteNamed(getName));
+    this.#addPendingWrite(getPendingNameKey(getName), {
+      isShown: (getRows) => getRows.named(getName).length === 0,
+      overlay: (getRows) => getRows.deleteNamed(getName),
     });
   }
 
   /** Takes a row out that is not known to be there any more. Later readings count as they are. */
-  forget(key: string): void {
-    this.#pending.delete(key);
-    this.#lay((rows) => rows.delete(key));
+  forget(getKey: string): void {
+    this.#pendingWrites.delete(getKey);
+    this.#applyToReads((getRows) => getRows.delete(getKey));
   }
 
   /** What has this name may be there again: later readings count as they are. */
-  expectNamed(name: string): void {
-    this.#pending.delete(pendingName(name));
+  expectNamed(getName: string): void {
+    this.#pendingWrites.delete(getPendingNameKey(getName));
   }
 
-  async #readAfterPause(): Promise<void> {
+  async #refetchAfterPause(): Promise<void> {
     const { now, sleep = realSleep } = this.#options;
-    const pauseMs = Math.min(this.#pauseMs, this.#lagLeftMs);
-    const beganAt = this.#newest?.beganAt ?? now();
+    const pauseMs = Math.min(this.#nextPauseMs, this.#remainingLagMs);
+    const startedAt = this.#latest?.beganAt ?? now();
     await sleep(pauseMs);
     await this.fresh();
-    this.#pauseMs *= 2;
+    this.#nextPauseMs *= 2;
     // A long list takes a while to read: then fewer readings are enough. Of a page, a busy machine doesn't change their number.
-    const spentMs = this.#newest?.isOneMoment ? 0 : (this.#newest?.beganAt ?? beganAt) - beganAt;
-    this.#lagLeftMs -= Math.max(pauseMs, spentMs);
+    const spentMs = this.#latest?.isOneMoment ? 0 : (this.#latest?.beganAt ?? startedAt) - startedAt;
+    this.#remainingLagMs -= Math.max(pauseMs, spentMs);
   }
 
-  #expect(key: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
+  #addPendingWrite(getKey: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
     const now = this.#options.now();
-    for (const [oldest, { untilMs }] of this.#pending) {
+    for (const [oldestKey, { untilMs }] of this.#pendingWrites) {
       if (untilMs > now) break;
-      this.#pending.delete(oldest);
+      this.#pendingWrites.delete(oldestKey);
     }
     // The last write of a key counts, and stands where the newest ones do.
-    this.#pending.delete(key);
-    this.#pending.set(key, { ...write, untilMs: now + LIST_LAG_MS });
+    this.#pendingWrites.delete(getKey);
+    this.#pendingWrites.set(getKey, { ...write, untilMs: now + LIST_LAG_MS });
   }
 
-  #lay(write: (rows: Rows<Row>) => void): void {
-    if (this.#newest !== undefined) write(this.#newest.rows);
-    if (this.#newest?.before !== undefined) write(this.#newest.before);
-    this.#underWay?.writes.push(write);
+  #applyToReads(write: (getRows: Rows<Row>) => void): void {
+    if (this.#latest !== undefined) write(this.#latest.rows);
+    if (this.#latest?.before !== undefined) write(this.#latest.before);
+    this.#currentRead?.writes.push(write);
   }
 
-  async #shared(): Promise<Reading<Row>> {
-    const reading = this.#young() ?? this.#next();
-    this.#usedAt = this.#options.now();
-    return await reading;
+  async #getShared(): Promise<SnapshotRead<Row>> {
+    const readResult = this.#getYoung() ?? this.#startOrJoinRead();
+    this.#lastUsedAt = this.#options.now();
+    return await readResult;
   }
 
-  #young(): Reading<Row> | undefined {
+  #getYoung(): SnapshotRead<Row> | undefined {
     const now = this.#options.now();
     const isYoung =
-      this.#newest !== undefined &&
-      now - this.#usedAt <= MAX_IDLE_MS &&
-      now - this.#newest.readAt <= MAX_AGE_MS;
-    return isYoung ? this.#newest : undefined;
+      this.#latest !== undefined &&
+      now - this.#lastUsedAt <= MAX_IDLE_MS &&
+      now - this.#latest.readAt <= MAX_AGE_MS;
+    return isYoung ? this.#latest : undefined;
   }
 
   /** The reading under way, or a new one. */
-  #next(): Promise<Reading<Row>> {
-    this.#underWay ??= this.#begin();
-    return this.#underWay.result;
+  #startOrJoinRead(): Promise<SnapshotRead<Row>> {
+    this.#currentRead ??= this.#startRead();
+    return this.#currentRead.result;
   }
 
-  #begin(): UnderWay<Row> {
+  #startRead(): OngoingRead<Row> {
     const { soon = setImmediate } = this.#options;
-    const young = this.#young();
-    const before = young?.rows;
-    const writes: ((rows: Rows<Row>) => void)[] = [];
-    const turn = new Promise<void>((begin) => soon(begin));
-    const result = turn
+    const youngResult = this.#getYoung();
+    const previousRows = youngResult?.rows;
+    const writes: ((getRows: Rows<Row>) => void)[] = [];
+    const scheduled = new Promise<void>((start) => soon(start));
+    const result = scheduled
       .then(() => {
-        underWay.hasBegun = true;
-        const pending = new Map(this.#pending);
+        currentRead.hasBegun = true;
+        const pending = new Map(this.#pendingWrites);
         // It is read for all who share it, however short the time of the first of them is.
-        return bounded(undefined, () => this.#load(before, writes, pending));
+        return bounded(undefined, () => this.#read(previousRows, writes, pending));
       })
       .finally(() => {
-        this.#underWay = undefined;
+        this.#currentRead = undefined;
       });
-    const underWay: UnderWay<Row> = { result, writes, hasBegun: false };
-    return underWay;
+    const currentRead: OngoingRead<Row> = { result, writes, hasBegun: false };
+    return currentRead;
   }
 
-  async #load(
-    before: Rows<Row> | undefined,
-    writes: readonly ((rows: Rows<Row>) => void)[],
+  async #read(
+    previousRows: Rows<Row> | undefined,
+    writes: readonly ((getRows: Rows<Row>) => void)[],
     pending: ReadonlyMap<string, PendingWrite<Row>>,
-  ): Promise<Reading<Row>> {
-    const beganAt = this.#options.now();
+  ): Promise<SnapshotRead<Row>> {
+    const startedAt = this.#options.now();
     const list = await this.#options.read();
-    const rows = new Rows(this.#options.name);
+    const getRows = new Rows(this.#options.name);
     for (const row of list.rows) {
-      const key = this.#options.key(row);
-      if (key !== undefined) rows.set(key, row);
+      const getKey = this.#options.key(row);
+      if (getKey !== undefined) getRows.set(getKey, row);
     }
     const readAt = this.#options.now();
-    for (const [key, write] of pending) {
-      const isDone = write.isShown(rows);
-      if (!isDone && readAt <= write.untilMs) write.overlay(rows);
-      else if (this.#pending.get(key) === write) this.#pending.delete(key);
+    for (const [getKey, write] of pending) {
+      const isApplied = write.isShown(getRows);
+      if (!isApplied && readAt <= write.untilMs) write.overlay(getRows);
+      else if (this.#pendingWrites.get(getKey) === write) this.#pendingWrites.delete(getKey);
     }
-    for (const write of writes) write(rows);
-    this.#usedAt = readAt;
-    this.#newest = { rows, before, isOneMoment: list.isOneMoment, beganAt, readAt };
-    return this.#newest;
+    for (const write of writes) write(getRows);
+    this.#lastUsedAt = readAt;
+    this.#latest = {
+      rows: getRows,
+      before: previousRows,
+      isOneMoment: list.isOneMoment,
+      beganAt: startedAt,
+      readAt,
+    };
+    return this.#latest;
   }
 }
 
-interface Reading<Row> {
+interface SnapshotRead<Row> {
   readonly rows: Rows<Row>;
   /** The reading before, if that was still in use when this one was asked for. */
   readonly before: Rows<Row> | undefined;
@@ -275,16 +282,16 @@ interface Reading<Row> {
   readonly readAt: number;
 }
 
-interface UnderWay<Row> {
-  readonly result: Promise<Reading<Row>>;
+interface OngoingRead<Row> {
+  readonly result: Promise<SnapshotRead<Row>>;
   /** The own writes meanwhile, in their order. */
-  readonly writes: ((rows: Rows<Row>) => void)[];
+  readonly writes: ((getRows: Rows<Row>) => void)[];
   hasBegun: boolean;
 }
 
 /** Apart from the keys, which may be any text. */
-function pendingName(name: string): string {
-  return `\u0000name ${name}`;
+function getPendingNameKey(getName: string): string {
+  return `\u0000name ${getName}`;
 }
 
 /** Reads a list, and notes whether one answer held it all. */
@@ -292,10 +299,10 @@ export async function readWhole<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<WholeList<Row>> {
   let pages = 0;
-  const rows = await readAll({
+  const getRows = await readAll({
     onPage: () => {
       pages += 1;
     },
   });
-  return { rows, isOneMoment: pages === 1 };
+  return { rows: getRows, isOneMoment: pages === 1 };
 }

@@ -6,7 +6,7 @@ import type { Tenant } from "./tenant";
 const MAX_MS = 2 ** 31 - 1;
 
 /** The methods that ask for nothing, and so need no time; what is done in turn is bounded by itself. */
-const UNBOUNDED: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
+const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
   "knownEntry",
   "knownPeople",
   "hasDeleted",
@@ -25,49 +25,50 @@ export class TimeIsOverError extends EmailSecurityError {
  * with a {@link TimeIsOverError}. What others wait for too, such as a reading, goes on for them.
  */
 export class TimeLimit {
-  readonly #told: string;
-  readonly #waiting = new Set<() => void>();
+  readonly #description: string;
+  readonly #timeoutCallbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout;
-  #isOver = false;
+  #hasPassed = false;
 
   /** @param of the option that gives the time, and the resource, in the middle of a sentence. */
   constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
-    this.#told = `the ${seconds} s of ${of} were over`;
+    this.#description = `the ${seconds} s of ${of} were over`;
     this.#timer = setTimeout(
       () => {
-        this.#isOver = true;
-        for (const tell of this.#waiting) tell();
+        this.#hasPassed = true;
+        for (const onTimeout of this.#timeoutCallbacks) onTimeout();
       },
       Math.min(seconds * 1_000, MAX_MS),
     );
   }
 
   /** The tenant as the operation sees it: the same readings and batches as all others. */
-  tenant(tenant: Tenant): Tenant {
-    return new Proxy(tenant, {
+  tenant(limitTenant: Tenant): Tenant {
+    return new Proxy(limitTenant, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
-        if (UNBOUNDED.has(name)) return member.bind(target);
-        return (...args: unknown[]) => this.wait((bound) => bounded(bound, () => member.apply(target, args)));
+        if (UNBOUNDED_METHODS.has(name)) return member.bind(target);
+        return (...args: unknown[]) =>
+          this.wait((deadline) => bounded(deadline, () => member.apply(target, args)));
       },
     });
   }
 
   /** Waits for what is done within the bound, at most until the time is over. */
-  async wait<T>(work: (bound: Bound) => Promise<T>): Promise<T> {
-    const sent = new Set<string>();
-    if (this.#isOver) throw this.#error(sent);
-    const over = Promise.withResolvers<never>();
-    const tell = () => over.reject(this.#error(sent));
-    this.#waiting.add(tell);
+  async wait<T>(work: (deadline: Bound) => Promise<T>): Promise<T> {
+    const sentRequests = new Set<string>();
+    if (this.#hasPassed) throw this.#buildError(sentRequests);
+    const timeout = Promise.withResolvers<never>();
+    const onTimeout = () => timeout.reject(this.#buildError(sentRequests));
+    this.#timeoutCallbacks.add(onTimeout);
     try {
       return await Promise.race([
-        work({ isOver: () => this.#isOver, sends: (what) => sent.add(what) }),
-        over.promise,
+        work({ isOver: () => this.#hasPassed, sends: (statusText) => sentRequests.add(statusText) }),
+        timeout.promise,
       ]);
     } finally {
-      this.#waiting.delete(tell);
+      this.#timeoutCallbacks.delete(onTimeout);
     }
   }
 
@@ -76,14 +77,14 @@ export class TimeLimit {
     clearTimeout(this.#timer);
   }
 
-  #error(sent: ReadonlySet<string>): TimeIsOverError {
-    const [first] = sent;
-    const what =
+  #buildError(sentRequests: ReadonlySet<string>): TimeIsOverError {
+    const [first] = sentRequests;
+    const statusText =
       first === undefined
-        ? `before this was done: ${this.#told}, and nothing was sent to change it.`
-        : `before the service had answered: ${this.#told} when ${[...sent].join(" and ")} was under way, so it may have been done.`;
+        ? `before this was done: ${this.#description}, and nothing was sent to change it.`
+        : `before the service had answered: ${this.#description} when ${[...sentRequests].join(" and ")} was under way, so it may have been done.`;
     return new TimeIsOverError(
-      `The time was up ${what} Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.`,
+      `The time was up ${statusText} Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.`,
     );
   }
 }

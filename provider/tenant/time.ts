@@ -9,9 +9,9 @@ export type Sleep = (ms: number) => Promise<unknown>;
 export type Gather = (begin: () => void) => void;
 
 /** How long calls are gathered after the first: the engine's parallel ones arrive over several event-loop turns. */
-const GATHERING_MS = 15;
+const BATCH_WINDOW_MS = 15;
 
-/** Begins {@link GATHERING_MS} later. */
+/** Begins {@link BATCH_WINDOW_MS} later. */
 export const gatherForAMoment: Gather = (begin) => {
-  setTimeout(begin, GATHERING_MS);
+  setTimeout(begin, BATCH_WINDOW_MS);
 };

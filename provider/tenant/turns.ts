@@ -5,39 +5,39 @@
  */
 export class Turns {
   #writes = 0;
-  #readings = 0;
+  #reads = 0;
   readonly #waiting: (() => void)[] = [];
 
   /** Makes a write, after the readings that were asked for before it. */
   async write<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#readings > 0) await this.#change();
+    while (this.#reads > 0) await this.#waitForChange();
     this.#writes += 1;
     try {
       return await work();
     } finally {
       this.#writes -= 1;
-      this.#changed();
+      this.#notifyWaiting();
     }
   }
 
   /** Makes a reading, after the writes that have begun before it. */
   async read<T>(work: () => Promise<T>): Promise<T> {
-    this.#readings += 1;
+    this.#reads += 1;
     try {
-      while (this.#writes > 0) await this.#change();
+      while (this.#writes > 0) await this.#waitForChange();
       return await work();
     } finally {
-      this.#readings -= 1;
-      this.#changed();
+      this.#reads -= 1;
+      this.#notifyWaiting();
     }
   }
 
-  #change(): Promise<void> {
+  #waitForChange(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #changed(): void {
-    if (this.#writes > 0 && this.#readings > 0) return;
+  #notifyWaiting(): void {
+    if (this.#writes > 0 && this.#reads > 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

@@ -30,38 +30,38 @@ export interface VipBatchesOptions {
 export class VipBatches {
   readonly #options: VipBatchesOptions;
   /** By comment, exactly as it is sent; none is a group of its own. */
-  readonly #additions = new Map<string | undefined, Gatherer<AddVipResult>>();
-  readonly #removals: Gatherer<void>;
+  readonly #additionBatchers = new Map<string | undefined, Gatherer<AddVipResult>>();
+  readonly #removalBatcher: Gatherer<void>;
 
   constructor(options: VipBatchesOptions) {
     this.#options = options;
-    this.#removals = new Gatherer({
+    this.#removalBatcher = new Gatherer({
       key: (address) => address,
       most: MAX_VIP_REMOVALS,
-      send: (batch) => this.#remove(batch),
+      send: (batch) => this.#sendRemovals(batch),
       gather: options.gather,
     });
   }
 
   /** @throws {NotInOrganizationError} that names this mailbox alone, when it is none of the organization's. */
   async add(email: string, comment: string | undefined): Promise<AddVipResult> {
-    const group = this.#additions.get(comment) ?? this.#newGroup(comment);
-    return await group.ask(email);
+    const batcher = this.#additionBatchers.get(comment) ?? this.#createAdditionBatcher(comment);
+    return await batcher.ask(email);
   }
 
   async remove(email: string): Promise<void> {
-    await this.#removals.ask(email);
+    await this.#removalBatcher.ask(email);
   }
 
-  #newGroup(comment: string | undefined): Gatherer<AddVipResult> {
-    const group = new Gatherer<AddVipResult>({
+  #createAdditionBatcher(comment: string | undefined): Gatherer<AddVipResult> {
+    const batcher = new Gatherer<AddVipResult>({
       key: canonicalMailbox,
       most: MAX_VIP_ADDITIONS,
-      send: (batch) => this.#add(batch, comment),
+      send: (batch) => this.#sendAdditions(batch, comment),
       gather: this.#options.gather,
     });
-    this.#additions.set(comment, group);
-    return group;
+    this.#additionBatchers.set(comment, batcher);
+    return batcher;
   }
 
   /**
@@ -69,34 +69,36 @@ export class VipBatches {
    * sent again. So any number of bad addresses costs one more request, from a service that names them all at once. Where
    * it names none (a plain 400), the batch is halved, within bounds, until the bad one stands alone.
    */
-  async #add(
+  async #sendAdditions(
     batch: Batch<AddVipResult>,
     comment: string | undefined,
-    halvings = { left: MAX_HALVINGS },
+    halvingBudget = { left: MAX_HALVINGS },
   ): Promise<void> {
     const { vips, write, mayRepeat } = this.#options;
-    const rest = new Map(batch);
-    for (let round = 1; rest.size > 0; round += 1) {
+    const remainingMembers = new Map(batch);
+    for (let round = 1; remainingMembers.size > 0; round += 1) {
       try {
         const result = await withKnownOutcome({
-          write: () => write(() => vips.add(emailsOf(rest), comment)),
+          write: () => write(() => vips.add(getEmails(remainingMembers), comment)),
           look: async () => {
-            await this.#takeDone(rest, true, NOTHING_ADDED);
-            return rest.size === 0 ? NOTHING_ADDED : undefined;
+            await this.#resolveCompleted(remainingMembers, true, NOTHING_ADDED);
+            return remainingMembers.size === 0 ? NOTHING_ADDED : undefined;
           },
           mayRepeat,
         });
-        await this.#tellAdded(rest, result, comment);
+        await this.#resolveAdded(remainingMembers, result, comment);
         return;
       } catch (error) {
-        const isNameless = error instanceof BadRequestError && rest.size > 1;
-        if (isNameless && halvings.left > 0) {
-          halvings.left -= 2;
-          for (const half of halvesOf(rest)) await this.#addHalf(half, comment, halvings);
+        const isUnspecific = error instanceof BadRequestError && remainingMembers.size > 1;
+        if (isUnspecific && halvingBudget.left > 0) {
+          halvingBudget.left -= 2;
+          for (const half of splitInHalf(remainingMembers))
+            await this.#sendHalf(half, comment, halvingBudget);
           return;
         }
-        const outsiders = error instanceof NotInOrganizationError ? takeOutsiders(rest, error) : 0;
-        if (outsiders === 0 || round === MAX_ROUNDS) throw error;
+        const outsiderCount =
+          error instanceof NotInOrganizationError ? rejectOutsiders(remainingMembers, error) : 0;
+        if (outsiderCount === 0 || round === MAX_ROUNDS) throw error;
       }
     }
   }
@@ -105,71 +107,75 @@ export class VipBatches {
    * Tells each member what the answer says of its own mailbox. The answer may name the primary mailbox of an alias that was asked
    * for: then the members that it does not name are sent again one by one, which tells whose mailbox it is.
    */
-  async #tellAdded(
+  async #resolveAdded(
     batch: Batch<AddVipResult>,
     result: AddVipResult,
     comment: string | undefined,
   ): Promise<void> {
-    const unnamed = tellNamed(batch, result);
-    const others = othersIn(result, batch);
-    if (others.added.length + others.already_vip.length === 0 || unnamed.size < 2) {
-      for (const { resolve } of unnamed.values()) resolve(others);
+    const unresolved = resolveNamed(batch, result);
+    const otherMailboxes = findUnrequestedMailboxes(result, batch);
+    if (otherMailboxes.added.length + otherMailboxes.already_vip.length === 0 || unresolved.size < 2) {
+      for (const { resolve } of unresolved.values()) resolve(otherMailboxes);
       return;
     }
     const { vips, write } = this.#options;
-    const isAdded = new Set(others.added.map(canonicalMailbox));
-    for (const { asked, resolve } of unnamed.values()) {
+    const isAdded = new Set(otherMailboxes.added.map(canonicalMailbox));
+    for (const { asked, resolve } of unresolved.values()) {
       try {
-        const own = await write(() => vips.add([asked], comment));
-        const named = [...own.added, ...own.already_vip];
-        const [added, already] = [
-          named.filter((address) => isAdded.has(canonicalMailbox(address)) || own.added.includes(address)),
-          named.filter((address) => !isAdded.has(canonicalMailbox(address)) && !own.added.includes(address)),
+        const ownResult = await write(() => vips.add([asked], comment));
+        const reportedAddresses = [...ownResult.added, ...ownResult.already_vip];
+        const [added, alreadyVips] = [
+          reportedAddresses.filter(
+            (address) => isAdded.has(canonicalMailbox(address)) || ownResult.added.includes(address),
+          ),
+          reportedAddresses.filter(
+            (address) => !isAdded.has(canonicalMailbox(address)) && !ownResult.added.includes(address),
+          ),
         ];
-        resolve({ added, already_vip: already, not_in_org: [] });
+        resolve({ added, already_vip: alreadyVips, not_in_org: [] });
       } catch {
         // Whose they are can't be told: none of them is left out.
-        resolve(others);
+        resolve(otherMailboxes);
       }
     }
   }
 
   /** One half that fails is no reason not to send the other. */
-  async #addHalf(
+  async #sendHalf(
     half: Batch<AddVipResult>,
     comment: string | undefined,
-    halvings: { left: number },
+    halvingBudget: { left: number },
   ): Promise<void> {
     try {
-      await this.#add(half, comment, halvings);
+      await this.#sendAdditions(half, comment, halvingBudget);
     } catch (error) {
       for (const member of half.values()) member.reject(error);
     }
   }
 
-  async #remove(batch: Batch<void>): Promise<void> {
+  async #sendRemovals(batch: Batch<void>): Promise<void> {
     const { vips, write, mayRepeat } = this.#options;
-    const rest = new Map(batch);
+    const remainingMembers = new Map(batch);
     await withKnownOutcome<unknown>({
-      write: () => write(() => vips.remove(emailsOf(rest))),
+      write: () => write(() => vips.remove(getEmails(remainingMembers))),
       look: async () => {
-        await this.#takeDone(rest, false, undefined);
-        return rest.size === 0 ? true : undefined;
+        await this.#resolveCompleted(remainingMembers, false, undefined);
+        return remainingMembers.size === 0 ? true : undefined;
       },
       mayRepeat,
     });
-    for (const member of rest.values()) member.resolve();
+    for (const member of remainingMembers.values()) member.resolve();
   }
 
   /** Tells those who are on the list, or off it, that they are, and takes them out of the batch. */
-  async #takeDone<Answer>(
+  async #resolveCompleted<Answer>(
     batch: Map<string, Member<Answer>>,
-    listed: boolean,
+    isListed: boolean,
     answer: Answer,
   ): Promise<void> {
     const vips = await this.#options.listed([...batch.keys()].map(canonicalMailbox));
     for (const [key, { resolve }] of batch) {
-      if (vips.has(canonicalMailbox(key)) !== listed) continue;
+      if (vips.has(canonicalMailbox(key)) !== isListed) continue;
       batch.delete(key);
       resolve(answer);
     }
@@ -178,7 +184,7 @@ export class VipBatches {
 
 const NOTHING_ADDED: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
 
-function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
+function splitInHalf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
   const members = [...batch];
   const middle = Math.ceil(members.length / 2);
   return [new Map(members.slice(0, middle)), new Map(members.slice(middle))];
@@ -187,30 +193,30 @@ function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
 /** Additions by canonical mailbox, removals by address. */
 type Batch<Answer> = ReadonlyMap<string, Member<Answer>>;
 
-function emailsOf(batch: Batch<never>): string[] {
+function getEmails(batch: Batch<never>): string[] {
   return [...batch.values()].filter(isWanted).map(({ asked }) => asked);
 }
 
 /** Tells each member that the answer names what it says of its own mailbox; returns the others. */
-function tellNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
-  const added = byMailbox(result.added);
-  const already = byMailbox(result.already_vip);
-  const unnamed = new Map<string, Member<AddVipResult>>();
+function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
+  const added = groupByMailbox(result.added);
+  const alreadyVips = groupByMailbox(result.already_vip);
+  const unresolved = new Map<string, Member<AddVipResult>>();
   for (const [mailbox, member] of batch) {
-    if (!added.has(mailbox) && !already.has(mailbox)) unnamed.set(mailbox, member);
+    if (!added.has(mailbox) && !alreadyVips.has(mailbox)) unresolved.set(mailbox, member);
     else {
       member.resolve({
         added: added.get(mailbox) ?? [],
-        already_vip: already.get(mailbox) ?? [],
+        already_vip: alreadyVips.get(mailbox) ?? [],
         not_in_org: [],
       });
     }
   }
-  return unnamed;
+  return unresolved;
 }
 
 /** The mailboxes that an answer names and nobody asked for. */
-function othersIn(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
+function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
   const isOther = (address: string) => !batch.has(canonicalMailbox(address));
   return {
     added: result.added.filter(isOther),
@@ -220,26 +226,29 @@ function othersIn(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResul
 }
 
 /** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */
-function takeOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInOrganizationError): number {
+function rejectOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInOrganizationError): number {
   let count = 0;
-  for (const [mailbox, addresses] of byMailbox(refusal.addresses)) {
+  for (const [mailbox, addresses] of groupByMailbox(refusal.addresses)) {
     const member = batch.get(mailbox);
     if (member === undefined) continue;
     batch.delete(mailbox);
-    member.reject(narrowed(refusal, addresses));
+    member.reject(narrowRefusal(refusal, addresses));
     count += 1;
   }
   return count;
 }
 
 /** The refusal as it would have been for one address alone. */
-function narrowed(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
+function narrowRefusal(
+  refusal: NotInOrganizationError,
+  addresses: readonly string[],
+): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
   return outsideOrganization(addresses, { request, ...(status === undefined ? {} : { status }) });
 }
 
 /** The addresses, as the service wrote them, by canonical mailbox. */
-function byMailbox(addresses: readonly string[]): Map<string, string[]> {
+function groupByMailbox(addresses: readonly string[]): Map<string, string[]> {
   return new Map(addresses.map((address) => [canonicalMailbox(address), [address]]));
 }

@@ -10,14 +10,14 @@ import type { Turns } from "./turns";
 /** The snapshot of the VIP list. */
 export function createVipSnapshot(
   client: SettingsClient,
-  turns: Turns,
+  readWriteLock: Turns,
   clock: Pick<SnapshotOptions<VipEmployeeRow>, "now" | "sleep">,
 ): Snapshot<VipEmployeeRow> {
   return new Snapshot<VipEmployeeRow>({
-    read: () => turns.read(() => readWhole((options) => client.vipEmployees.readAll(options))),
+    read: () => readWriteLock.read(() => readWhole((options) => client.vipEmployees.readAll(options))),
     key: nameOfVipRow,
     name: (row) => canonicalMailbox(row.email ?? ""),
-    isShown: isVipShown,
+    isShown: isVipVisible,
     overlay: overlayVip,
     ...clock,
   });
@@ -37,31 +37,31 @@ export async function readVipsAmong(
 /**
  * The row of a VIP whose comment was edited.
  *
- * @param stored the stored row has no directory fields, and may leave out what it does not know.
+ * @param storedRow the stored row has no directory fields, and may leave out what it does not know.
  */
 export function rowAfterEdit(
-  before: VipEmployeeRow | undefined,
-  stored: Partial<VipEmployeeRow>,
+  previousRow: VipEmployeeRow | undefined,
+  storedRow: Partial<VipEmployeeRow>,
   email: string,
 ): VipEmployeeRow {
   return {
     ...EMPTY_VIP,
-    ...before,
-    ...withoutUndefined(stored),
-    email: stored.email ?? email,
-    comment: stored.comment,
+    ...previousRow,
+    ...withoutUndefined(storedRow),
+    email: storedRow.email ?? email,
+    comment: storedRow.comment,
   };
 }
 
 /** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */
-function isVipShown({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
+function isVipVisible({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
   return rows.named(canonicalMailbox(email)).some((row) => row.comment === comment);
 }
 
 /** The list's own row with the comment as it was written, since only the list has all fields. */
-function overlayVip(written: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
-  const listed = vipIn(rows, written.email ?? "");
-  const row = listed === undefined ? written : { ...listed, comment: written.comment };
+function overlayVip(writtenRow: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
+  const listedRow = vipIn(rows, writtenRow.email ?? "");
+  const row = listedRow === undefined ? writtenRow : { ...listedRow, comment: writtenRow.comment };
   const key = nameOfVipRow(row);
   if (key !== undefined) rows.set(key, row);
 }

@@ -228,7 +228,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   async #tell(
-    told: Told,
+    deliveredStatus: Told,
     {
       proxied,
       request,
@@ -236,10 +236,11 @@ export class FaultyProxy implements AsyncDisposable {
       answer,
     }: { proxied: ProxiedRequest; request: IncomingMessage; response: ServerResponse; answer: Answer },
   ): Promise<void> {
-    if (told === "reset") return this.#reset(proxied, request);
-    proxied.told = typeof told === "string" ? told : (told.status ?? answer.status);
-    if (told === "silence") return;
-    if (told === "trickle") {
+    if (deliveredStatus === "reset") return this.#reset(proxied, request);
+    proxied.told =
+      typeof deliveredStatus === "string" ? deliveredStatus : (deliveredStatus.status ?? answer.status);
+    if (deliveredStatus === "silence") return;
+    if (deliveredStatus === "trickle") {
       response.writeHead(answer.status, { "content-type": "application/json", connection: "close" });
       while (!response.closed) {
         response.write(" ");
@@ -247,7 +248,7 @@ export class FaultyProxy implements AsyncDisposable {
       }
       return;
     }
-    if (told === "half") {
+    if (deliveredStatus === "half") {
       const whole = answer.body.length === 0 ? Buffer.from('{"results":{}}') : answer.body;
       const head = {
         "content-type": "application/json",
@@ -258,11 +259,11 @@ export class FaultyProxy implements AsyncDisposable {
       response.write(whole.subarray(0, whole.length / 2), () => request.socket.end());
       return;
     }
-    const given = told.body === undefined ? answer.body : Buffer.from(told.body);
-    const headers = Object.entries({ ...answer.headers, ...told.headers }).map(
+    const given = deliveredStatus.body === undefined ? answer.body : Buffer.from(deliveredStatus.body);
+    const headers = Object.entries({ ...answer.headers, ...deliveredStatus.headers }).map(
       ([name, value]) => [name, withDates(String(value))] as const,
     );
-    response.writeHead(told.status ?? answer.status, {
+    response.writeHead(deliveredStatus.status ?? answer.status, {
       ...Object.fromEntries(headers),
       "content-length": given.length,
       connection: "close",

@@ -29,14 +29,17 @@ export interface Output<F extends Format = Format> {
  * @param formats the command's formats, the default first.
  */
 export function withOutputs(command: Command, formats: readonly Format[]): Command {
-  const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  const collectValues = (value: string, before: readonly string[] = []): readonly string[] => [
+    ...before,
+    value,
+  ];
   const example = formats.find((format) => format !== "text") ?? "text";
   return command
     .addOption(new Option("--format <format>", `Set the format (default: ${formats[0]})`).choices(formats))
     .option(
       "--output <[format=]file>",
       `Write to a file, or - for stdout; repeat for several, as ${example}=FILE`,
-      several,
+      collectValues,
     );
 }
 
@@ -48,42 +51,42 @@ export function withOutputs(command: Command, formats: readonly Format[]): Comma
  * @throws {ConfigurationError} for an unknown format, a file that can't be written, or two outputs with the same destination.
  */
 export function readOutputs<F extends Format>(
-  { format, output: written = [] }: OutputOptions<F>,
+  { format, output: values = [] }: OutputOptions<F>,
   formats: readonly F[],
   stdoutUse?: string,
 ): readonly Output<F>[] {
-  const named = written.map((one) => readOutput(one, format, formats));
-  assertDistinct(named);
-  for (const { to } of named) if (typeof to === "object") assertFile(to.file);
-  const isPrinted = named.some(({ to }) => to === "stdout");
-  const printed = isPrinted ? undefined : printedFormat(written, format, formats);
+  const outputs = values.map((value) => readOutput(value, format, formats));
+  assertDistinct(outputs);
+  for (const { to } of outputs) if (typeof to === "object") assertOutputWritable(to.file);
+  const usesStdout = outputs.some(({ to }) => to === "stdout");
+  const terminalFormat = usesStdout ? undefined : getTerminalFormat(values, format, formats);
   if (stdoutUse === undefined)
-    return printed === undefined ? named : [...named, { format: printed, to: "stdout" }];
-  if (isPrinted || (printed !== undefined && printed !== formats[0])) {
-    const example = formats.find((one) => one !== "text");
+    return terminalFormat === undefined ? outputs : [...outputs, { format: terminalFormat, to: "stdout" }];
+  if (usesStdout || (terminalFormat !== undefined && terminalFormat !== formats[0])) {
+    const example = formats.find((value) => value !== "text");
     throw new ConfigurationError(
       `${stdoutUse} uses standard output itself. Write the report to a file, as with --output ${example}=FILE.`,
     );
   }
-  return printed === undefined ? named : [...named, { format: printed, to: "stderr" }];
+  return terminalFormat === undefined ? outputs : [...outputs, { format: terminalFormat, to: "stderr" }];
 }
 
 /** Returns the format for the terminal if no output is `-`. */
-function printedFormat<F extends Format>(
-  written: readonly string[],
+function getTerminalFormat<F extends Format>(
+  values: readonly string[],
   format: F | undefined,
   formats: readonly F[],
 ): F | undefined {
   // A file without a format uses `--format`.
-  const isTaken = written.some((one) => !PREFIX.test(one));
-  if (format !== undefined && !isTaken) return format;
-  return written.length === 0 ? formats[0] : formats.find((one) => one === "text");
+  const hasUnprefixedOutput = values.some((one) => !FORMAT_PREFIX.test(one));
+  if (format !== undefined && !hasUnprefixedOutput) return format;
+  return values.length === 0 ? formats[0] : formats.find((one) => one === "text");
 }
 
 /** `json=FILE`; a file name with such a prefix must be written as `./json=FILE`. */
-const PREFIX = /^([a-z]+)=(.*)$/is;
+const FORMAT_PREFIX = /^([a-z]+)=(.*)$/is;
 
-const EXTENSIONS: Readonly<Record<string, Format>> = {
+const FORMAT_BY_EXTENSION: Readonly<Record<string, Format>> = {
   ".txt": "text",
   ".md": "markdown",
   ".markdown": "markdown",
@@ -95,55 +98,55 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
 };
 
 function readOutput<F extends Format>(
-  written: string,
-  byDefault: F | undefined,
+  value: string,
+  defaultFormat: F | undefined,
   formats: readonly F[],
 ): Output<F> {
-  const [, prefix, rest = written] = PREFIX.exec(written) ?? [];
-  if (rest === "") {
+  const [, prefix, target = value] = FORMAT_PREFIX.exec(value) ?? [];
+  if (target === "") {
     throw new ConfigurationError(
-      `--output ${quote(written)} names no file. Give one, or - for standard output.`,
+      `--output ${quote(value)} names no file. Give one, or - for standard output.`,
     );
   }
-  const to = rest === "-" ? "stdout" : { file: rest };
-  if (prefix !== undefined) return { format: assertFormat(prefix, written, formats), to };
-  if (byDefault !== undefined) return { format: byDefault, to };
+  const to = target === "-" ? "stdout" : { file: target };
+  if (prefix !== undefined) return { format: parseFormat(prefix, value, formats), to };
+  if (defaultFormat !== undefined) return { format: defaultFormat, to };
   const [first] = formats;
   if (first !== undefined && (to === "stdout" || formats.length === 1)) return { format: first, to };
-  const extension = EXTENSIONS[extname(rest).toLowerCase()];
-  if (extension !== undefined) return { format: assertFormat(extension, written, formats), to };
+  const extension = FORMAT_BY_EXTENSION[extname(target).toLowerCase()];
+  if (extension !== undefined) return { format: parseFormat(extension, value, formats), to };
   throw new ConfigurationError(
-    `The format of --output ${quote(written, 300)} is unknown. Put one of ${formats.join(", ")} before it, as in --output ${formats.at(-1)}=FILE.`,
+    `The format of --output ${quote(value, 300)} is unknown. Put one of ${formats.join(", ")} before it, as in --output ${formats.at(-1)}=FILE.`,
   );
 }
 
-function assertFormat<F extends Format>(name: string, written: string, formats: readonly F[]): F {
+function parseFormat<F extends Format>(name: string, value: string, formats: readonly F[]): F {
   const format = formats.find((one) => one === name);
   if (format !== undefined) return format;
-  const near = nearestName(name, formats);
-  const meant = near === undefined ? "" : ` Did you mean ${near}?`;
+  const closest = nearestName(name, formats);
+  const suggestion = closest === undefined ? "" : ` Did you mean ${closest}?`;
   throw new ConfigurationError(
-    `This command has no format ${quote(name)} for --output ${quote(written, 300)}; it has ${formats.join(", ")}.${meant}`,
+    `This command has no format ${quote(name)} for --output ${quote(value, 300)}; it has ${formats.join(", ")}.${suggestion}`,
   );
 }
 
 function assertDistinct(outputs: readonly Output[]): void {
   const seen = new Set<string>();
   for (const { to } of outputs) {
-    const place = typeof to === "object" ? resolve(to.file) : to;
-    if (seen.has(place)) {
+    const destination = typeof to === "object" ? resolve(to.file) : to;
+    if (seen.has(destination)) {
       throw new ConfigurationError(
         typeof to === "object"
           ? `Two outputs go to the file ${quote(to.file, 300)}. Give each a file of its own.`
           : "Two outputs go to standard output. Write one of them to a file.",
       );
     }
-    seen.add(place);
+    seen.add(destination);
   }
 }
 
 /** @throws {ConfigurationError} if the file can't be written. */
-function assertFile(file: string): void {
+function assertOutputWritable(file: string): void {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat?.isDirectory()) throw new Error("it is a directory");
@@ -160,6 +163,6 @@ function assertFile(file: string): void {
 }
 
 export function cannotWrite(file: string, cause: unknown): ConfigurationError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new ConfigurationError(`The output ${quote(file, 300)} can't be written: ${why}`, { cause });
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ConfigurationError(`The output ${quote(file, 300)} can't be written: ${reason}`, { cause });
 }

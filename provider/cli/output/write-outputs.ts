@@ -31,14 +31,14 @@ export async function writeOutputs<F extends Format>(
 ): Promise<void> {
   const rendered = [];
   for (const { format, to } of outputs) rendered.push({ to, text: await renderers[format](targetOf(to)) });
-  const written: string[] = [];
+  const writtenFiles: string[] = [];
   for (const { to, text } of rendered) {
     if (typeof to !== "object") continue;
     writeOutputFile(to.file, text);
-    written.push(to.file);
+    writtenFiles.push(to.file);
   }
   for (const { to, text } of rendered) if (typeof to === "string") process[to].write(text);
-  if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}${note}.`));
+  if (writtenFiles.length > 0) console.error(harmless(`Wrote ${writtenFiles.join(", ")}${note}.`));
 }
 
 /** Returns the target of an output. */

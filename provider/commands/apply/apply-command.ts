@@ -18,7 +18,7 @@ import type { Plan } from "../../plan/plan";
 import { harmless } from "../../settings/text";
 import { movedSince } from "./compare-plans";
 
-interface Options extends PlannedOptions {
+interface ApplyOptions extends PlannedOptions {
   readonly plan?: string;
   readonly planDigest?: string;
   readonly onlyExpired?: boolean;
@@ -51,7 +51,7 @@ export function applyCommand(): Command {
       )
       .addOption(failOnOption())
       .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
-      .action(verb(run)),
+      .action(verb(runApplyCommand)),
     {
       examples: [
         {
@@ -77,8 +77,8 @@ export function applyCommand(): Command {
   );
 }
 
-async function run(file: string | undefined, options: Options): Promise<ExitCode> {
-  if (options.yes === true && refusesDay(options.today)) return EXIT.refused;
+async function runApplyCommand(file: string | undefined, options: ApplyOptions): Promise<ExitCode> {
+  if (options.yes === true && reportDayMismatch(options.today)) return EXIT.refused;
   if (options.onlyExpired === true) {
     const { applyExpired } = await import("./apply-expired.js");
     return await applyExpired(file, options);
@@ -88,66 +88,68 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
       "Say with --stack which stack applies the settings: what it declared before tells what is removed.",
     );
   }
-  const reviewed = options.plan === undefined ? undefined : await readPlan(options.plan);
+  const reviewed = options.plan === undefined ? undefined : await loadReviewedPlan(options.plan);
   const digest = options.planDigest ?? reviewed?.digest;
   // What the mail says was for the review; where there was none, a person who is only shown the plan asks for it.
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
-  const now = await planFor(file, { ...options, evidence });
+  const currentPlan = await planFor(file, { ...options, evidence });
   const { printPlan } = await import("../plan/plan-output.js");
   const { planJson } = await import("../../plan/render/json.js");
-  const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
-  if (moved !== undefined) {
-    await printPlan(now);
+  const staleReason = digest === undefined ? undefined : movedSince(digest, currentPlan, reviewed);
+  if (staleReason !== undefined) {
+    await printPlan(currentPlan);
     const [code, advice] =
-      moved.what === "digest"
+      staleReason.what === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
         : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
-    console.error(harmless([`error: ${moved.message} [${code}]`, ...moved.details, advice].join("\n")));
+    console.error(
+      harmless([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")),
+    );
     return EXIT.refused;
   }
-  if (now.guards.length > 0) {
-    await printPlan(now);
+  if (currentPlan.guards.length > 0) {
+    await printPlan(currentPlan);
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const refusal = failOnGuard(now, options.failOn);
-  if (refusal !== undefined) {
-    await printPlan(withRefusal(now, options.failOn));
-    console.error(`error: ${refusal.message} Nothing was changed.`);
+  const failOnBlocker = failOnGuard(currentPlan, options.failOn);
+  if (failOnBlocker !== undefined) {
+    await printPlan(withRefusal(currentPlan, options.failOn));
+    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {
     // The reviewed plan says the same, and what the mail said of it.
-    await printPlan(reviewed?.digest === now.digest ? reviewed : now);
-    if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
-    return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
+    await printPlan(reviewed?.digest === currentPlan.digest ? reviewed : currentPlan);
+    if (currentPlan.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
+    return currentPlan.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }
-  return await up(now, planJson(now), options);
+  return await runPulumiUp(currentPlan, planJson(currentPlan), options);
 }
 
 /**
  * Refuses to apply a plan for another day than today. The engine runs the program, which judges `expires` by its own clock, so
  * such a plan never matches. An earlier or later day would also keep or remove entries that today does not.
  */
-function refusesDay(day: string | undefined): boolean {
-  const now = new Date().toISOString().slice(0, 10);
-  if (day === undefined || day === now) return false;
+function reportDayMismatch(day: string | undefined): boolean {
+  const today = new Date().toISOString().slice(0, 10);
+  if (day === undefined || day === today) return false;
   console.error(
-    `error: --yes can't apply a plan for ${day}: the program judges \`expires\` by the day on which it runs, ${now} (UTC). Nothing was changed. Run it without --yes to see what ${day} changes, or without --today to apply today's plan. If the program sets \`today\` of its TenantSettings, apply it with \`pulumi up\`.`,
+    `error: --yes can't apply a plan for ${day}: the program judges \`expires\` by the day on which it runs, ${today} (UTC). Nothing was changed. Run it without --yes to see what ${day} changes, or without --today to apply today's plan. If the program sets \`today\` of its TenantSettings, apply it with \`pulumi up\`.`,
   );
   return true;
 }
 
 /** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
-async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCode> {
+async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
   const { runPulumi } = await import("../../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
-  using folder = scratchFolder("plan");
-  const file = join(folder.path, "plan.json");
+  using directory = scratchFolder("plan");
+  const file = join(directory.path, "plan.json");
   writeFileSync(file, json, { mode: 0o600 });
-  const named = stack === undefined ? [] : ["--stack", stack];
-  const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...named], {
+  const stackArguments = stack === undefined ? [] : ["--stack", stack];
+  const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...stackArguments], {
     environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
     log: (line) => console.error(line),
     inherit: true,
@@ -159,7 +161,7 @@ async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCod
   return EXIT.error;
 }
 
-async function readPlan(file: string): Promise<Plan> {
+async function loadReviewedPlan(file: string): Promise<Plan> {
   const { parsePlan } = await import("../../plan/render/json.js");
   let text: string;
   try {

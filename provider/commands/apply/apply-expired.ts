@@ -18,7 +18,7 @@ import { cutByDanger } from "../../settings/danger";
 import { excerpt, harmless, printable } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-interface Options extends PlannedOptions {
+interface ApplyExpiredOptions extends PlannedOptions {
   readonly plan?: string;
   readonly planDigest?: string;
   readonly yes?: boolean;
@@ -26,7 +26,10 @@ interface Options extends PlannedOptions {
 }
 
 /** `email-security apply --only-expired`: takes away what has lapsed, and leaves all else as it is. */
-export async function applyExpired(given: string | undefined, options: Options): Promise<ExitCode> {
+export async function applyExpired(
+  fileArgument: string | undefined,
+  options: ApplyExpiredOptions,
+): Promise<ExitCode> {
   const { stack, yes } = options;
   if (stack === undefined) {
     throw new ConfigurationError(
@@ -39,48 +42,51 @@ export async function applyExpired(given: string | undefined, options: Options):
     );
   }
   const { leftOf } = await import("../../gitops/only-expired.js");
-  const made = await planned(given ?? (await defaultFile()), { ...options, stack });
+  const removal = await createExpiredRemovalPlan(fileArgument ?? (await defaultFile()), {
+    ...options,
+    stack,
+  });
   const { printPlan } = await import("../plan/plan-output.js");
-  const { plan } = made;
+  const { plan } = removal;
   if (plan.guards.length > 0) {
     await printPlan(plan);
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const refusal = failOnGuard(plan, options.failOn);
-  if (refusal !== undefined) {
+  const failOnBlocker = failOnGuard(plan, options.failOn);
+  if (failOnBlocker !== undefined) {
     await printPlan(withRefusal(plan, options.failOn));
-    console.error(`error: ${refusal.message} Nothing was changed.`);
+    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
-  if (made.targets.length === 0) {
+  if (removal.targets.length === 0) {
     console.log(
-      made.kept.length === 0
+      removal.kept.length === 0
         ? "Nothing has expired that the tenant still holds."
         : "Nothing of what has expired is this run's to remove.",
     );
-    await sayLeft(made, stack);
+    await printRemaining(removal, stack);
     return EXIT.clean;
   }
   if (!yes) {
     await printPlan(plan);
-    await sayLeft(made, stack);
+    await printRemaining(removal, stack);
     console.error("Nothing was changed: say --yes to apply this.");
     return EXIT.changes;
   }
-  const code = await up(made, stack);
+  const code = await runTargetedUp(removal, stack);
   if (code !== 0) {
     console.error(
       `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
     );
     return EXIT.error;
   }
-  const left = await leftOf(made, stack, options.resource);
-  if (left.length > 0) {
-    const some = left.slice(0, 5).map(({ key }) => excerpt(key));
+  const remaining = await leftOf(removal, stack, options.resource);
+  if (remaining.length > 0) {
+    const examples = remaining.slice(0, 5).map(({ key }) => excerpt(key));
     console.error(
       harmless(
-        `error: the run ended well, and the stack still holds ${left.length} that it was to remove (${some.join(", ")}): its program does not declare the TenantSettings of these files, or not by this release, or moves it to another front. Apply the whole once: \`email-security apply --stack ${stack} --yes\`.`,
+        `error: the run ended well, and the stack still holds ${remaining.length} that it was to remove (${examples.join(", ")}): its program does not declare the TenantSettings of these files, or not by this release, or moves it to another front. Apply the whole once: \`email-security apply --stack ${stack} --yes\`.`,
       ),
     );
     return EXIT.error;
@@ -90,18 +96,21 @@ export async function applyExpired(given: string | undefined, options: Options):
       ? "The tenant held nothing of it any more; the stack knows that now."
       : `Removed, as their last day is past: ${plan.changes.length}`,
   );
-  for (const change of plan.changes) console.log(fitted(`  ${lineOf(change, plan.expired)}`));
+  for (const change of plan.changes) console.log(fitted(`  ${formatExpiredChange(change, plan.expired)}`));
   console.log(`Digest ${plan.digest}`);
-  await sayLeft(made, stack);
+  await printRemaining(removal, stack);
   return EXIT.clean;
 }
 
-async function planned(file: string, options: Options & { readonly stack: string }): Promise<OnlyExpired> {
+async function createExpiredRemovalPlan(
+  file: string,
+  options: ApplyExpiredOptions & { readonly stack: string },
+): Promise<OnlyExpired> {
   const { planOnlyExpired } = await import("../../gitops/only-expired.js");
   const { stack, resource, name, today, days, maxPages, yes, failOn } = options;
   const client = connect();
   const evidence = options.evidence && (yes !== true || failOn !== undefined);
-  const made: OnlyExpiredOptions = {
+  const removalOptions: OnlyExpiredOptions = {
     client,
     stack,
     days: evidence ? days : 0,
@@ -111,22 +120,22 @@ async function planned(file: string, options: Options & { readonly stack: string
     ...withoutUndefined({ resource, name, today, maxPages }),
   };
   try {
-    return await planOnlyExpired(file, made);
+    return await planOnlyExpired(file, removalOptions);
   } finally {
     await client.close();
   }
 }
 
 /** Runs `pulumi up` for the lists alone, without a refresh: what the console changed is not looked at, so it stays pending. */
-async function up({ plan, only, targets }: OnlyExpired, stack: string): Promise<number> {
+async function runTargetedUp({ plan, only, targets }: OnlyExpired, stack: string): Promise<number> {
   const { runPulumi } = await import("../../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
-  using folder = scratchFolder("plan");
-  const file = join(folder.path, "plan.json");
+  using directory = scratchFolder("plan");
+  const file = join(directory.path, "plan.json");
   writeFileSync(file, JSON.stringify({ ...plan, only }), { mode: 0o600 });
-  const targeted = targets.flatMap((urn) => ["--target", urn]);
+  const targetArguments = targets.flatMap((urn) => ["--target", urn]);
   const { code } = await runPulumi(
-    ["up", "--yes", "--skip-preview", "--refresh=false", "--stack", stack, ...targeted],
+    ["up", "--yes", "--skip-preview", "--refresh=false", "--stack", stack, ...targetArguments],
     {
       environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
       log: (line) => console.error(line),
@@ -136,19 +145,21 @@ async function up({ plan, only, targets }: OnlyExpired, stack: string): Promise<
   return code;
 }
 
-function lineOf(change: Change, expired: OnlyExpired["plan"]["expired"]): string {
-  const end = expired.find(({ kind, key }) => kind === change.kind && key === change.key);
-  const what = change.kind === "vip" ? "VIP" : (change.before?.list ?? "");
-  const place = change.place === undefined ? "" : `, ${change.place.file}:${change.place.line}`;
-  return printable(`${what} ${change.key} (until ${end?.expires ?? "a day that is past"}${place})`);
+function formatExpiredChange(change: Change, expired: OnlyExpired["plan"]["expired"]): string {
+  const expiredItem = expired.find(({ kind, key }) => kind === change.kind && key === change.key);
+  const listLabel = change.kind === "vip" ? "VIP" : (change.before?.list ?? "");
+  const locationText = change.place === undefined ? "" : `, ${change.place.file}:${change.place.line}`;
+  return printable(
+    `${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`,
+  );
 }
 
 /** How many lines tell what stays, one by one. */
-const SHOWN = 20;
+const MAX_SHOWN_ITEMS = 20;
 
-async function sayLeft({ kept, pending }: OnlyExpired, stack: string): Promise<void> {
+async function printRemaining({ kept, pending }: OnlyExpired, stack: string): Promise<void> {
   const { keptTransition } = await import("../../gitops/only-expired.js");
-  const { shown, more } = cutByDanger(kept, SHOWN, keptTransition);
+  const { shown, more } = cutByDanger(kept, MAX_SHOWN_ITEMS, keptTransition);
   for (const { list = "VIP", key, why } of shown)
     console.log(fitted(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`)));
   if (more !== undefined)

@@ -15,7 +15,7 @@ export async function askWhatToAdd(options: ChangeOptions): Promise<Answered | u
   const prompts = await import("@clack/prompts");
   const { isCancel, text } = prompts;
   const today = new Date().toISOString().slice(0, 10);
-  const gone = (): undefined => {
+  const cancel = (): undefined => {
     prompts.cancel("Nothing was written.");
     return undefined;
   };
@@ -28,40 +28,40 @@ export async function askWhatToAdd(options: ChangeOptions): Promise<Answered | u
       { value: "vip", label: "vip", hint: "protect a person" },
     ],
   });
-  if (isCancel(list)) return gone();
+  if (isCancel(list)) return cancel();
   const values = await text({
     message: list === "vip" ? "Which mailboxes?" : "Which domains, addresses or mailboxes?",
     placeholder: list === "vip" ? "jane.doe@acme.example" : "evil.example hxxps://bad[.]example/path",
-    validate: (given) => refusalOfValues(given ?? "", list),
+    validate: (input) => validateValueInput(input ?? "", list),
   });
-  if (isCancel(values)) return gone();
-  const until = await text({
+  if (isCancel(values)) return cancel();
+  const termInput = await text({
     message: "For how long?",
     placeholder: "30d, 6w, 2026-12-31 or never; nothing says no end",
     defaultValue: options.for ?? "",
-    validate: (given) => {
-      if (!given) return undefined;
-      const parsed = parseTerm(given, today);
+    validate: (input) => {
+      if (!input) return undefined;
+      const parsed = parseTerm(input, today);
       return parsed.ok ? undefined : parsed.reason;
     },
   });
-  if (isCancel(until)) return gone();
-  const facts: Record<string, string> = {};
+  if (isCancel(termInput)) return cancel();
+  const details: Record<string, string> = {};
   for (const [name, message] of QUESTIONS) {
     const answer = await text({
       message,
       placeholder: "Enter leaves it away",
       defaultValue: options[name] ?? "",
-      validate: refusalOfText,
+      validate: validateDetailInput,
     });
-    if (isCancel(answer)) return gone();
-    if (answer !== "") facts[name] = answer;
+    if (isCancel(answer)) return cancel();
+    if (answer !== "") details[name] = answer;
   }
-  const term = parseTerm(until, today);
+  const term = parseTerm(termInput, today);
   return {
     list,
-    values: split(values),
-    options: { ...options, ...facts, ...(until !== "" && term.ok ? { for: term.value } : {}) },
+    values: splitValues(values),
+    options: { ...options, ...details, ...(termInput !== "" && term.ok ? { for: term.value } : {}) },
   };
 }
 
@@ -80,24 +80,25 @@ const QUESTIONS = [
   ["owner", "Who answers for it?"],
 ] as const;
 
-function split(values: string): string[] {
-  return values.split(/[\s,;]+/).filter((one) => one !== "");
+function splitValues(values: string): string[] {
+  return values.split(/[\s,;]+/).filter((value) => value !== "");
 }
 
-function refusalOfValues(given: string, list: ListWord): string | undefined {
-  const all = split(given);
-  if (all.length === 0) return "Write one or more, with spaces between.";
-  for (const one of all) {
-    const read = refang(one);
-    if (!read.ok) return printable(read.reason);
-    if (list === "vip" && read.value.entryType !== "email_address") return `${printable(one)} is no mailbox`;
+function validateValueInput(input: string, list: ListWord): string | undefined {
+  const values = splitValues(input);
+  if (values.length === 0) return "Write one or more, with spaces between.";
+  for (const value of values) {
+    const parsed = refang(value);
+    if (!parsed.ok) return printable(parsed.reason);
+    if (list === "vip" && parsed.value.entryType !== "email_address")
+      return `${printable(value)} is no mailbox`;
   }
   return undefined;
 }
 
-function refusalOfText(given: string | undefined): string | undefined {
-  if (!given) return undefined;
-  return printable(given) === given && given.trim() === given
+function validateDetailInput(input: string | undefined): string | undefined {
+  if (!input) return undefined;
+  return printable(input) === input && input.trim() === input
     ? undefined
     : "One line of plain text, without white space around.";
 }

@@ -33,10 +33,10 @@ export function addCommand(): Command {
   return withHelp(
     withPlace(command).action(
       verb(async (list: ListWord | undefined, values: string[], options: ChangeOptions) => {
-        if (list === undefined) return await asked(options);
+        if (list === undefined) return await runInteractiveAdd(options);
         if (values.length === 0)
           throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
-        return await run(addOf(list, values, options), options);
+        return await runChangeCommand(addOf(list, values, options), options);
       }),
     ),
     {
@@ -65,7 +65,7 @@ export function removeCommand(): Command {
     withPlace(command).action(
       verb(
         async (values: string[], options: ChangeOptions) =>
-          await run(standing("remove", values, options), options),
+          await runChangeCommand(standing("remove", values, options), options),
       ),
     ),
     {
@@ -101,7 +101,7 @@ export function moveCommand(): Command {
           facts: factsOf(options),
           ...(scope && { scope }),
         } as const;
-        return await run(change, options);
+        return await runChangeCommand(change, options);
       }),
     ),
     {
@@ -128,7 +128,7 @@ export function extendCommand(): Command {
       verb(async (values: string[], options: ChangeOptions) => {
         if (options.for === undefined)
           throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
-        return await run(standing("extend", values, options), options);
+        return await runChangeCommand(standing("extend", values, options), options);
       }),
     ),
     {
@@ -161,32 +161,32 @@ export function addOf(
 
 /** The change that a verb asks for of what stands already. */
 export function standing(
-  what: "remove" | "extend" | "keep",
+  action: "remove" | "extend" | "keep",
   values: readonly string[],
   options: ChangeOptions,
 ): Extract<ListChange, { do: "remove" | "extend" | "keep" }> {
   const { list, scope } = options;
   const section = list === "vip" ? "vips" : list;
-  const facts = factsOf(options);
+  const details = factsOf(options);
   return {
-    do: what,
+    do: action,
     values: readValues(values),
-    facts,
+    facts: details,
     ...(section && { section }),
     ...(scope && { scope }),
   };
 }
 
-async function run(
+async function runChangeCommand(
   change: ListChange,
   options: ChangeOptions,
-  confirm?: () => Promise<boolean>,
+  promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
   const { changeLists } = await import("./change-lists.js");
-  return await changeLists(change, options, confirm);
+  return await changeLists(change, options, promptForConfirmation);
 }
 
-async function asked(options: ChangeOptions): Promise<ExitCode> {
+async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new ConfigurationError(
       "Name the list and what is to be added, as `add deny evil.example`; only in a terminal does it ask.",
@@ -195,7 +195,11 @@ async function asked(options: ChangeOptions): Promise<ExitCode> {
   // Which file is meant is known before anybody answers anything.
   await chosenFile(options);
   const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
-  const answered = await askWhatToAdd(options);
-  if (answered === undefined) return EXIT.error;
-  return await run(addOf(answered.list, answered.values, answered.options), answered.options, isConfirmed);
+  const answers = await askWhatToAdd(options);
+  if (answers === undefined) return EXIT.error;
+  return await runChangeCommand(
+    addOf(answers.list, answers.values, answers.options),
+    answers.options,
+    isConfirmed,
+  );
 }

@@ -16,82 +16,91 @@ import { makeListChange } from "./make-list-change";
 /**
  * Says what is there and what a change comes to, and makes it as far as the options ask for.
  *
- * @param confirm asked once all is shown, where a person is to say yes first.
+ * @param promptForConfirmation asked once all is shown, where a person is to say yes first.
  */
 export async function changeLists(
   change: ListChange,
   options: ChangeOptions,
-  confirm?: () => Promise<boolean>,
+  promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
-  const place = await chosenFile(options);
-  const named = [place.file, ...(place.includedBy === undefined ? [] : [place.includedBy])];
-  using locks = options.dryRun ? undefined : await lockFiles(named);
-  let made = makeListChange(place, change);
+  const changeFile = await chosenFile(options);
+  const lockedFiles = [
+    changeFile.file,
+    ...(changeFile.includedBy === undefined ? [] : [changeFile.includedBy]),
+  ];
+  using locks = options.dryRun ? undefined : await lockFiles(lockedFiles);
+  let result = makeListChange(changeFile, change);
   // The service may take its time to answer, and nobody needs to wait for that.
   locks?.release();
-  const tenant = await tellOf(made.steps, made.ownDomains, options);
-  await locks?.add([...named, ...made.read], waiting);
-  if (locks !== undefined && made.isStale()) made = makeListChange(place, change);
-  const { steps, files, findings, read } = made;
-  for (const line of lines(change, steps, tenant)) console.log(fitted(harmless(line)));
+  const tenantNotes = await loadTenantNotes(result.steps, result.ownDomains, options);
+  await locks?.add([...lockedFiles, ...result.read], waiting);
+  if (locks !== undefined && result.isStale()) result = makeListChange(changeFile, change);
+  const { steps, files, findings, read } = result;
+  for (const line of formatSteps(change, steps, tenantNotes)) console.log(fitted(harmless(line)));
   for (const finding of findings) console.log(fitted(harmless(findingText(finding))));
   if (files.length === 0) console.log("There is nothing to change.");
-  const code = await showAndWrite(files, changeMessage(change, steps), options, { confirm, locks });
+  const code = await showAndWrite(files, changeMessage(change, steps), options, {
+    confirm: promptForConfirmation,
+    locks,
+  });
   locks?.release();
-  const left = files.length === 0 ? await leftOf(read, options) : [];
-  for (const line of left) console.error(harmless(line));
-  const isLeft = left.length > 0 || steps.some((step) => step.isLeft);
-  return code === EXIT.clean && isLeft ? EXIT.changes : code;
+  const uncommitted = files.length === 0 ? await findUncommitted(read, options) : [];
+  for (const line of uncommitted) console.error(harmless(line));
+  const hasUnfinishedWork = uncommitted.length > 0 || steps.some((step) => step.isLeft);
+  return code === EXIT.clean && hasUnfinishedWork ? EXIT.changes : code;
 }
 
 /** What an earlier run left of what is asked for again. */
-async function leftOf(files: readonly string[], { commit, pr, dryRun }: ChangeOptions): Promise<string[]> {
+async function findUncommitted(
+  files: readonly string[],
+  { commit, pr, dryRun }: ChangeOptions,
+): Promise<string[]> {
   if (dryRun || !(commit || pr)) return [];
   const { leftToCommit } = await import("./left-to-commit.js");
   return await leftToCommit(files, pr === true);
 }
 
 /** More of these nobody reads; the diff has them all. */
-const SHOWN = 20;
+const MAX_SHOWN_STEPS = 20;
 
-function lines(change: ListChange, steps: readonly Step[], { of, missing }: TenantTold): string[] {
-  const transitionOf = stepTransition(change);
+function formatSteps(change: ListChange, steps: readonly Step[], { of, missing }: TenantTold): string[] {
+  const getTransition = stepTransition(change);
   // First what a person has to look at.
-  const told = sortByDanger(steps, transitionOf).toSorted(
+  const sortedSteps = sortByDanger(steps, getTransition).toSorted(
     (one, other) => Number(other.isLeft) - Number(one.isLeft),
   );
-  const hidden = told.slice(SHOWN);
-  const shown = told.slice(0, SHOWN).flatMap((step) => {
+  const hiddenSteps = sortedSteps.slice(MAX_SHOWN_STEPS);
+  const shownLines = sortedSteps.slice(0, MAX_SHOWN_STEPS).flatMap((step) => {
     const { value, what } = step;
-    const read = value.isMended ? `  Read from ${excerpt(value.written, 200)}.` : undefined;
-    const about = [...step.told, ...(of.get(value.canonical) ?? [])].map((text) => `  ${text}`);
-    return [what, ...(read === undefined ? [] : [read]), ...about];
+    const originalText = value.isMended ? `  Read from ${excerpt(value.written, 200)}.` : undefined;
+    const notes = [...step.told, ...(of.get(value.canonical) ?? [])].map((note) => `  ${note}`);
+    return [what, ...(originalText === undefined ? [] : [originalText]), ...notes];
   });
-  const more =
-    hidden.length === 0
+  const moreLines =
+    hiddenSteps.length === 0
       ? []
-      : [`… and ${describeHidden(hidden.map(transitionOf))}; the diff shows all that is written`];
-  return [...shown, ...more, ...missing];
+      : [`… and ${describeHidden(hiddenSteps.map(getTransition))}; the diff shows all that is written`];
+  return [...shownLines, ...moreLines, ...missing];
 }
 
-async function tellOf(
+async function loadTenantNotes(
   steps: readonly Step[],
   ownDomains: readonly string[],
   { offline, tenant, targets }: ChangeOptions,
 ): Promise<TenantTold> {
-  const nothing = (why: string): TenantTold => ({ of: new Map(), missing: [why] });
+  const buildUnavailable = (reason: string): TenantTold => ({ of: new Map(), missing: [reason] });
   if (offline || steps.length === 0) return { of: new Map(), missing: [] };
   const { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: key } = process.env;
   if (tenant === undefined && (!url || !key)) {
-    return nothing("Did not look at the mail: no connection is configured.");
+    return buildUnavailable("Did not look at the mail: no connection is configured.");
   }
   try {
     const { tenantTold } = await import("./mail-of-values.js");
     if (tenant !== undefined) {
       // The environment's key may be another tenant's.
-      const named = await tenantNamed(tenant, targets ?? TARGETS_FILE);
+      const namedTenant = await tenantNamed(tenant, targets ?? TARGETS_FILE);
       return await askNamed(
-        named,
+        namedTenant,
         await journalToRead(undefined),
         async (client) => await tenantTold(client, steps, ownDomains),
       );
@@ -103,7 +112,7 @@ async function tellOf(
       await client.close();
     }
   } catch (error) {
-    return nothing(
+    return buildUnavailable(
       `Did not look at the mail: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`,
     );
   }

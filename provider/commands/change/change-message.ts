@@ -5,41 +5,41 @@ import { excerpt } from "../../settings/text";
 
 /** How a change of lists is told in git, on one line and below it: what, on what ticket, who answers for it. */
 export function changeMessage(change: ListChange, steps: readonly Step[]): ChangeMessage {
-  const done = steps.filter(({ isDone }) => !isDone);
-  const [first] = done;
+  const pendingSteps = steps.filter(({ isDone }) => !isDone);
+  const [first] = pendingSteps;
   const { ticket, owner, approvedBy, comment, expires }: Facts = change.facts;
-  const decided = "reviewed" in change ? change.reviewed : undefined;
-  const verb = change.do === "add" && first !== undefined ? first.what.split(" ")[0] : change.do;
-  const what =
-    done.length === 1 && first !== undefined
+  const review = "reviewed" in change ? change.reviewed : undefined;
+  const action = change.do === "add" && first !== undefined ? first.what.split(" ")[0] : change.do;
+  const summary =
+    pendingSteps.length === 1 && first !== undefined
       ? first.what
-      : `${verb} ${done.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
-  const behind = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
-  const { shown, more } = cutByDanger(done, SHOWN, stepTransition(change));
+      : `${action} ${pendingSteps.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
+  const ticketSuffix = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
+  const { shown, more } = cutByDanger(pendingSteps, MAX_LISTED_STEPS, stepTransition(change));
   const lines = [
-    ...(done.length > 1 ? shown.map((step) => `- ${step.what}`) : []),
+    ...(pendingSteps.length > 1 ? shown.map((step) => `- ${step.what}`) : []),
     ...(more === undefined ? [] : [`- and ${more}; the diff shows all of them`]),
-    ...about("Why", comment ?? decided?.reason),
-    ...about("Ticket", ticket),
-    ...about("Owner", owner),
-    ...about("Approved by", approvedBy),
-    ...about("Decided by", decided?.by),
+    ...formatField("Why", comment ?? review?.reason),
+    ...formatField("Ticket", ticket),
+    ...formatField("Owner", owner),
+    ...formatField("Approved by", approvedBy),
+    ...formatField("Decided by", review?.by),
   ];
-  const branch = [
-    verb,
+  const branchParts = [
+    action,
     first?.value.canonical ?? "",
-    done.length > 1 ? `and-${done.length - 1}-more` : "",
+    pendingSteps.length > 1 ? `and-${pendingSteps.length - 1}-more` : "",
     ticket ?? "",
   ];
   return {
-    title: `${what.charAt(0).toUpperCase()}${what.slice(1)}${behind}`,
+    title: `${summary.charAt(0).toUpperCase()}${summary.slice(1)}${ticketSuffix}`,
     body: lines.join("\n"),
-    branch: branch.filter((one) => one !== "").join("-"),
+    branch: branchParts.filter((part) => part !== "").join("-"),
   };
 }
 
-const SHOWN = 100;
+const MAX_LISTED_STEPS = 100;
 
-function about(label: string, text: string | undefined): string[] {
+function formatField(label: string, text: string | undefined): string[] {
   return text === undefined ? [] : [`${label}: ${excerpt(text, 1_000)}`];
 }

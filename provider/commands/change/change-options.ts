@@ -92,26 +92,27 @@ export function factsOf(options: Partial<ChangeOptions>): Facts {
 /**
  * Reads all values, or none.
  *
- * @param given as on the command line; `-` alone is a list on standard input.
+ * @param values as on the command line; `-` alone is a list on standard input.
  * @throws {ConfigurationError} that names each that can't be read.
  */
-export function readValues(given: readonly string[]): Refanged[] {
-  if (given.includes("-") && given.length > 1) {
+export function readValues(values: readonly string[]): Refanged[] {
+  if (values.includes("-") && values.length > 1) {
     throw new ConfigurationError("Give values, or - alone for a list on standard input.");
   }
-  const texts = given[0] === "-" ? valuesOnStandardInput() : given;
-  if (texts.length === 0) throw new ConfigurationError("There is no value.");
-  if (texts.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
-  const read = texts.map(refang);
-  const refused = read.flatMap((one) => (one.ok ? [] : [one.reason]));
-  if (refused.length > 0) {
-    const shown = refused.slice(0, 50).map((reason) => `  ${reason}`);
-    const more = refused.length > shown.length ? [`  … and ${refused.length - shown.length} more`] : [];
+  const inputs = values[0] === "-" ? valuesOnStandardInput() : values;
+  if (inputs.length === 0) throw new ConfigurationError("There is no value.");
+  if (inputs.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
+  const results = inputs.map(refang);
+  const problems = results.flatMap((result) => (result.ok ? [] : [result.reason]));
+  if (problems.length > 0) {
+    const visibleLines = problems.slice(0, 50).map((reason) => `  ${reason}`);
+    const moreLines =
+      problems.length > visibleLines.length ? [`  … and ${problems.length - visibleLines.length} more`] : [];
     throw new ConfigurationError(
-      ["Not every value can be read, so nothing was written:", ...shown, ...more].join("\n"),
+      ["Not every value can be read, so nothing was written:", ...visibleLines, ...moreLines].join("\n"),
     );
   }
-  return read.flatMap((one) => (one.ok ? [one.value] : []));
+  return results.flatMap((result) => (result.ok ? [result.value] : []));
 }
 
 /** The file that is changed, and the one that includes it where it is a baseline. */
@@ -129,11 +130,11 @@ export interface ChosenFile {
  */
 export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
   const { baseline, targets } = options;
-  const top = await chosenTop(options);
-  const tenants = await settingsOfTenants(targets);
-  if (baseline === undefined) return { file: top, tenants };
+  const topFile = await chosenTop(options);
+  const tenantFiles = await readTenantSettingsFiles(targets);
+  if (baseline === undefined) return { file: topFile, tenants: tenantFiles };
   const { baselineOf } = await import("./which-file.js");
-  return { file: baselineOf(top), includedBy: top, tenants };
+  return { file: baselineOf(topFile), includedBy: topFile, tenants: tenantFiles };
 }
 
 /**
@@ -151,7 +152,7 @@ export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promi
   );
 }
 
-async function settingsOfTenants(targets: string): Promise<readonly string[]> {
+async function readTenantSettingsFiles(targets: string): Promise<readonly string[]> {
   // Not every repository has many tenants.
   if (targets === TARGETS_FILE && !existsSync(targets)) return [];
   const { readTargets } = await import("../../rollout/targets/read-targets.js");

@@ -35,31 +35,31 @@ export class DeclaredValues {
   /** The entries of domains above it (of a mailbox, its own too), the nearest first. */
   above(value: string): readonly DeclaredEntry[] {
     return coveringValues(value)
-      .flatMap((covering) => this.of(covering))
-      .filter((one) => one.kind === "entry");
+      .flatMap((broaderValue) => this.of(broaderValue))
+      .filter((declaration) => declaration.kind === "entry");
   }
 }
 
 /** Something that is declared, in a few words: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
-export function standingText(one: Declaration): string {
-  const { ticket, owner, comment, expires } = one;
-  const isScoped = one.kind === "entry" && one.verdictScope !== DEFAULT_VERDICT_SCOPE;
-  const about = [
-    lineText(one.place),
-    isScoped ? `scope ${excerpt(one.verdictScope)}` : "",
+export function standingText(declaration: Declaration): string {
+  const { ticket, owner, comment, expires } = declaration;
+  const isScoped = declaration.kind === "entry" && declaration.verdictScope !== DEFAULT_VERDICT_SCOPE;
+  const details = [
+    lineText(declaration.place),
+    isScoped ? `scope ${excerpt(declaration.verdictScope)}` : "",
     excerpt(ticket ?? ""),
     owner === undefined ? "" : `owner ${excerpt(owner)}`,
-    endText(expires),
+    formatDeclaredExpiry(expires),
     comment === undefined ? "" : `“${excerpt(comment)}”`,
   ].filter((text) => text !== "");
-  return `${listName(sectionOf(one))} of ${excerpt(nameOf(one), 300)} (${about.join(", ")})`;
+  return `${listName(sectionOf(declaration))} of ${excerpt(nameOf(declaration), 300)} (${details.join(", ")})`;
 }
 
-function endText(expires: string | undefined): string {
+function formatDeclaredExpiry(expires: string | undefined): string {
   return expires === undefined ? "" : expires === "never" ? "without end" : `until ${expires}`;
 }
 
 /** The value or mailbox, in canonical form. */
-export function nameOf(one: Declaration): string {
-  return one.kind === "vip" ? one.email : one.value;
+export function nameOf(declaration: Declaration): string {
+  return declaration.kind === "vip" ? declaration.email : declaration.value;
 }

@@ -9,29 +9,37 @@ import { excerpt, printable } from "../../settings/text";
  * written and not committed, or committed and not pushed. A sentence each; none where all is in a commit, and at a remote.
  *
  * @param files those that hold what is there already.
- * @param isPushed whether it was also asked to be pushed.
+ * @param expectsPush whether it was also asked to be pushed.
  */
-export async function leftToCommit(files: readonly string[], isPushed: boolean): Promise<string[]> {
-  const [first = "."] = files;
-  const repository = repositoryOfFile(first);
+export async function leftToCommit(files: readonly string[], expectsPush: boolean): Promise<string[]> {
+  const [firstFile = "."] = files;
+  const repository = repositoryOfFile(firstFile);
   if (repository === undefined) return [];
   const programs = programsIn(repository);
   const { git } = programs;
   const paths = files.map((file) => pathInRepository(repository, file));
   // A file of another repository is none that was asked to be committed here.
-  const own = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
-  const { stdout } = await git(["status", "--porcelain=v1", "-z", "--ignored", "--no-renames", "--", ...own]);
-  const left = stdout
+  const pathspecs = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
+  const { stdout } = await git([
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--ignored",
+    "--no-renames",
+    "--",
+    ...pathspecs,
+  ]);
+  const uncommitted = stdout
     .split("\0")
     .filter((line) => line !== "")
     .map((line) => `${excerpt(line.slice(3), 200)} is not committed as it is; commit it by hand.`);
-  if (!isPushed) return left;
+  if (!expectsPush) return uncommitted;
   const branch = await currentBranch(programs);
-  if (branch === undefined || !branch.startsWith(BRANCHES)) return left;
-  const ahead = (await git(["rev-list", "--count", "HEAD", "--not", "--remotes"])).stdout.trim();
-  if (ahead === "0") return left;
+  if (branch === undefined || !branch.startsWith(BRANCHES)) return uncommitted;
+  const unpushedCount = (await git(["rev-list", "--count", "HEAD", "--not", "--remotes"])).stdout.trim();
+  if (unpushedCount === "0") return uncommitted;
   const remotes = await listPushRemotes(programs, branch);
-  const why = remotes.length === 0 ? ", since this repository has none" : " as it is";
-  const steps = await describePush(programs, repository, branch, remotes);
-  return [...left, `The branch ${printable(branch)} is at no remote${why}. ${steps}`];
+  const reason = remotes.length === 0 ? ", since this repository has none" : " as it is";
+  const pushAdvice = await describePush(programs, repository, branch, remotes);
+  return [...uncommitted, `The branch ${printable(branch)} is at no remote${reason}. ${pushAdvice}`];
 }

@@ -15,7 +15,7 @@ export interface TenantTold {
   readonly missing: readonly string[];
 }
 
-const DAYS = 30;
+const EVIDENCE_DAYS = 30;
 
 /**
  * Asks the tenant's service what it holds of the values already, and what its mail of the last 30 days says of them: the lists, and
@@ -32,50 +32,51 @@ export async function tenantTold(
   try {
     observed = await observe(client);
   } catch (error) {
-    return { of: new Map(), missing: [`Did not look at the tenant: ${firstLine(error)}`] };
+    return { of: new Map(), missing: [`Did not look at the tenant: ${formatErrorLine(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
-  const other = otherTenantTold(mailboxes, { ownDomains });
-  if (other !== undefined) return { of: new Map(), missing: [`Nothing is told of the tenant. ${other}`] };
-  const base = await gatherEvidence({ client, days: DAYS, vips: observed.vips.keys() });
-  const window = `in the last ${DAYS} days`;
+  const mismatch = otherTenantTold(mailboxes, { ownDomains });
+  if (mismatch !== undefined)
+    return { of: new Map(), missing: [`Nothing is told of the tenant. ${mismatch}`] };
+  const evidenceBase = await gatherEvidence({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
+  const window = `in the last ${EVIDENCE_DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
-  const of = new Map(
+  const notesByValue = new Map(
     steps.map(({ value: { canonical, entryType }, section, isDone }) => {
-      const held = (rows.get(canonical) ?? []).map(
+      const rowNotes = (rows.get(canonical) ?? []).map(
         ({ list, created_by, created_at }) =>
-          `The tenant has it on its ${excerpt(String(list))} list${byText(created_by, created_at)}.`,
+          `The tenant has it on its ${excerpt(String(list))} list${formatRowAuthor(created_by, created_at)}.`,
       );
-      const vip = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
-      const isThere = section === "vips" ? vip.length > 0 : held.length > 0;
+      const vipNotes = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
+      const isAtTenant = section === "vips" ? vipNotes.length > 0 : rowNotes.length > 0;
       // What the files have already may not have been rolled out.
-      const missing = isDone && !isThere ? ["The tenant does not have it."] : [];
+      const missingNotes = isDone && !isAtTenant ? ["The tenant does not have it."] : [];
       const kind = section === "vips" ? "vip" : "entry";
-      const evidence = evidenceOf(base, { kind, value: canonical, entryType });
-      const mail =
+      const evidence = evidenceOf(evidenceBase, { kind, value: canonical, entryType });
+      const mailNote =
         kind === "entry"
-          ? mailTold({ base, window }, evidence)
-          : vipMail(evidence?.threats, evidence?.reports);
-      return [canonical, [...held, ...vip, ...missing, mail]] as const;
+          ? mailTold({ base: evidenceBase, window }, evidence)
+          : describeVipMail(evidence?.threats, evidence?.reports);
+      return [canonical, [...rowNotes, ...vipNotes, ...missingNotes, mailNote]] as const;
     }),
   );
-  return { of, missing: base.summary.missing.map((one) => printable(one)) };
+  return { of: notesByValue, missing: evidenceBase.summary.missing.map((line) => printable(line)) };
 }
 
-function vipMail(threats: number | undefined, reports = 0): string {
+function describeVipMail(threats: number | undefined, reports = 0): string {
   if (threats === undefined) return "What the service detected could not be read.";
   return sentences(
-    `${counted(threats, "threat")} ${threats === 1 ? "was" : "were"} sent to it in the last ${DAYS} days.`,
+    `${counted(threats, "threat")} ${threats === 1 ? "was" : "were"} sent to it in the last ${EVIDENCE_DAYS} days.`,
     reports === 0 ? "" : `It reported mail ${counted(reports, "time")}.`,
   );
 }
 
-function byText(by: string | null | undefined, at: string | null | undefined): string {
+function formatRowAuthor(by: string | null | undefined, at: string | null | undefined): string {
   const day = /^\d{4}-\d{2}-\d{2}/.exec(at ?? "")?.[0];
   return (by ? `, by ${excerpt(by)}` : "") + (day === undefined ? "" : `, since ${day}`);
 }
 
-function firstLine(error: unknown): string {
+function formatErrorLine(error: unknown): string {
   const [line = ""] = withCode(error).split("\n");
   return excerpt(line, 300);
 }

@@ -48,98 +48,104 @@ export function makeListChange(
   { file, includedBy, tenants = [], today }: ChangePlace,
   change: ListChange,
 ): MadeChange {
-  const fromDisk = readerFrom(includedBy ?? file);
+  const readFromDisk = readerFrom(includedBy ?? file);
   const texts = new Map<string, string>();
-  const readFile = remembering(fromDisk, texts);
-  const isStale = (): boolean => [...texts].some(([path, text]) => !holdsText(path, text, fromDisk));
-  const readYaml = readingOnce();
-  const options = { readFile, readYaml, ...(today === undefined ? {} : { today }) };
+  const readFile = createRecordingReader(readFromDisk, texts);
+  const isStale = (): boolean => [...texts].some(([path, text]) => !hasText(path, text, readFromDisk));
+  const readCachedYaml = readingOnce();
+  const options = { readFile, readYaml: readCachedYaml, ...(today === undefined ? {} : { today }) };
   // What is wrong with all together is told of the files as they would be.
   const settings = readSettings(file, { ...options, together: false });
   const { tenantDomains: ownDomains } = settings;
-  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, readYaml);
-  const { steps, edits, refusals } = planListChange(settings, change, has);
+  const containsSection = (path: string, section: Section): boolean =>
+    hasSection(path, section, readFile, readCachedYaml);
+  const { steps, edits, refusals } = planListChange(settings, change, containsSection);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
-  const files = editFiles(edits, readFile, readYaml);
+  const files = editFiles(edits, readFile, readCachedYaml);
   if (files.length === 0) return { steps, files, findings: [], read: settings.files, ownDomains, isStale };
-  const after = { ...options, readFile: readingAfter(files, readFile) };
-  const tops = includedBy === undefined ? [file] : [file, includedBy];
-  const isChanged = changedBy(steps);
-  const wayOut = (error: Finding): string => (isChanged(error) ? wayOutOf(error, change) : "");
-  const findings = tops.flatMap((top) => newFindings(top, settings, isChanged, after));
-  refuseFor(
-    findings.filter(({ level }) => level === "error"),
-    wayOut,
+  const editedOptions = { ...options, readFile: readingAfter(files, readFile) };
+  const topFiles = includedBy === undefined ? [file] : [file, includedBy];
+  const concernsChange = createChangedCheck(steps);
+  const formatRemedy = (error: Finding): string =>
+    concernsChange(error) ? formatRemedyOption(error, change) : "";
+  const findings = topFiles.flatMap((topFile) =>
+    findNewFindings(topFile, settings, concernsChange, editedOptions),
   );
-  const including = files
-    .flatMap((one) => mayInclude(one.file, tops, tenants, readFile))
-    .filter((one) => !tops.some((top) => resolve(top) === resolve(one)));
-  refuseFor(
-    [...new Set(including)].flatMap((one) => newErrors(one, files, options, after)),
-    wayOut,
+  assertNoErrors(
+    findings.filter(({ level }) => level === "error"),
+    formatRemedy,
+  );
+  const includingFiles = files
+    .flatMap((candidate) => mayInclude(candidate.file, topFiles, tenants, readFile))
+    .filter((candidate) => !topFiles.some((topFile) => resolve(topFile) === resolve(candidate)));
+  assertNoErrors(
+    [...new Set(includingFiles)].flatMap((candidate) =>
+      findNewErrors(candidate, files, options, editedOptions),
+    ),
+    formatRemedy,
   );
   return { steps, files, findings, read: settings.files, ownDomains, isStale };
 }
 
 /** Which findings are about what is changed. */
-function changedBy(steps: readonly Step[]): (finding: Finding) => boolean {
+function createChangedCheck(steps: readonly Step[]): (finding: Finding) => boolean {
   const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
   return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
 }
 
 /** @throws {ChangeRefusedError} where there is a mistake; of what is changed, with the option that mends it. */
-function refuseFor(errors: readonly Finding[], wayOut: (error: Finding) => string): void {
-  const reasons = errors.map((error) => findingText(error) + wayOut(error));
+function assertNoErrors(errors: readonly Finding[], formatRemedy: (error: Finding) => string): void {
+  const reasons = errors.map((error) => findingText(error) + formatRemedy(error));
   if (reasons.length > 0) throw new ChangeRefusedError([...new Set(reasons)]);
 }
 
 /** The mistakes of a file which includes one that is changed, and which has them by that change. */
-function newErrors(
-  top: string,
+function findNewErrors(
+  topFile: string,
   files: readonly ChangedFile[],
-  before: ReadOptions,
-  after: ReadOptions,
+  optionsBefore: ReadOptions,
+  editedOptions: ReadOptions,
 ): Finding[] {
-  const result = errorsOf(top, after);
-  const isMeant = files.some(({ file }) => result.files.some((one) => resolve(one) === resolve(file)));
-  if (!isMeant || result.errors.length === 0) return [];
-  const known = new Set(errorsOf(top, before).errors.map(identityOf));
-  return result.errors.filter((error) => !known.has(identityOf(error)));
+  const result = findSettingsErrors(topFile, editedOptions);
+  const isAffected = files.some(({ file }) => result.files.some((path) => resolve(path) === resolve(file)));
+  if (!isAffected || result.errors.length === 0) return [];
+  const knownErrors = new Set(findSettingsErrors(topFile, optionsBefore).errors.map(getFindingKey));
+  return result.errors.filter((error) => !knownErrors.has(getFindingKey(error)));
 }
 
-function errorsOf(
-  top: string,
+function findSettingsErrors(
+  topFile: string,
   options: ReadOptions,
 ): { readonly errors: Finding[]; readonly files: readonly string[] } {
-  const { draft, findings, files } = inspectSettings(top, options);
-  const judged = draft === undefined ? [] : judgeSettings(draft);
-  return { errors: [...findings, ...judged].filter(({ level }) => level === "error"), files };
+  const { draft, findings, files } = inspectSettings(topFile, options);
+  const checkFindings = draft === undefined ? [] : judgeSettings(draft);
+  return { errors: [...findings, ...checkFindings].filter(({ level }) => level === "error"), files };
 }
 
 /** Without lines, which move. */
-function identityOf({ code, message, place }: Finding): string {
+function getFindingKey({ code, message, place }: Finding): string {
   return JSON.stringify([code, message.replaceAll(/:\d+\b/g, ""), place?.file]);
 }
 
 /** What is found in the files as they would be, of what is changed; and all mistakes. */
-function newFindings(
-  top: string,
+function findNewFindings(
+  topFile: string,
   { today }: Settings,
-  isChanged: (finding: Finding) => boolean,
+  concernsChange: (finding: Finding) => boolean,
   options: Pick<ReadOptions, "readFile" | "readYaml">,
 ): Finding[] {
-  const { draft, findings } = inspectSettings(top, { ...options, today });
+  const { draft, findings } = inspectSettings(topFile, { ...options, today });
   // What the policy has against others is no reason against this one.
-  const judged = draft === undefined ? [] : judgeSettings(draft);
+  const checkFindings = draft === undefined ? [] : judgeSettings(draft);
   return [
-    ...findings.filter((finding) => finding.level === "error" || isChanged(finding)),
+    ...findings.filter((finding) => finding.level === "error" || concernsChange(finding)),
     // When it ends was just said.
-    ...judged.filter((finding) => isChanged(finding) && finding.code !== "expires-soon"),
+    ...checkFindings.filter((finding) => concernsChange(finding) && finding.code !== "expires-soon"),
   ];
 }
 
 /** The flag by which what is missing is given. */
-const FLAGS: Readonly<Record<string, string>> = {
+const REMEDY_OPTIONS: Readonly<Record<string, string>> = {
   "policy-comment": "--comment",
   "policy-ticket": "--ticket",
   "policy-owner": "--owner",
@@ -149,30 +155,30 @@ const FLAGS: Readonly<Record<string, string>> = {
   "policy-whole-domain": "--accept-risk, with the reason",
 };
 
-function wayOutOf({ code }: Finding, change: ListChange): string {
+function formatRemedyOption({ code }: Finding, change: ListChange): string {
   const isRisk = /^(?:allow|deny)-/.test(code);
-  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : FLAGS[code];
+  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : REMEDY_OPTIONS[code];
   if (flag === undefined) return "";
-  const isEnd = change.do === "keep" && flag.startsWith("--for");
-  return `\n  ${isEnd ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
+  const isExpiryOption = change.do === "keep" && flag.startsWith("--for");
+  return `\n  ${isExpiryOption ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
 }
 
 function hasSection(
   file: string,
   section: Section,
   readFile: (path: string) => string,
-  read: ReadYaml,
+  readYaml: ReadYaml,
 ): boolean {
   const text = readFile(file);
   // Most files tell it by a line of their own, and a long one takes a while to be read.
   if (new RegExp(`^${section}:`, "m").test(text)) return true;
   if (!text.includes(section)) return false;
-  const content = read(text.replace(/^\uFEFF/, ""), file).value;
+  const content = readYaml(text.replace(/^\uFEFF/, ""), file).value;
   return typeof content === "object" && content !== null && Object.hasOwn(content, section);
 }
 
 /** What is worked out rests on one reading of each file. */
-function remembering(
+function createRecordingReader(
   readFile: (path: string) => string,
   texts: Map<string, string>,
 ): (path: string) => string {
@@ -183,7 +189,7 @@ function remembering(
   };
 }
 
-function holdsText(path: string, text: string, readFile: (path: string) => string): boolean {
+function hasText(path: string, text: string, readFile: (path: string) => string): boolean {
   try {
     return readFile(path) === text;
   } catch {

@@ -11,11 +11,11 @@ import { printable, quote } from "../../settings/text";
  */
 export function baselineOf(file: string): string {
   const settings = readSettings(file);
-  const others = settings.files.filter((one) => !isOwnFile(one, settings));
-  const [only, another] = others;
-  if (only === undefined) throw new ConfigurationError(`${quote(file, 300)} includes no baseline.`);
-  if (another === undefined) return only;
+  const includedFiles = settings.files.filter((path) => !isOwnFile(path, settings));
+  const [baseline, secondFile] = includedFiles;
+  if (baseline === undefined) throw new ConfigurationError(`${quote(file, 300)} includes no baseline.`);
+  if (secondFile === undefined) return baseline;
   throw new ConfigurationError(
-    `${quote(file, 300)} includes several files; name the one that is meant by --file: ${others.map(printable).join(", ")}.`,
+    `${quote(file, 300)} includes several files; name the one that is meant by --file: ${includedFiles.map(printable).join(", ")}.`,
   );
 }

@@ -6,7 +6,7 @@ import { withHelp } from "../../cli/verb-help";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 /** What the script of a shell asks, by `email-security complete -- WORD…`. */
-const ASKED = "complete";
+const COMPLETE_COMMAND = "complete";
 
 /**
  * `email-security completion SHELL`: the script by which a shell completes verbs, options and files.
@@ -18,9 +18,9 @@ export function completionCommand(): Command {
       .addArgument(new Argument("<shell>", "Shell that runs the script").choices(SHELLS))
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
-        const text = capturedLog(() => script(shell, "email-security", "email-security")).join("\n");
+        const text = captureLog(() => script(shell, "email-security", "email-security")).join("\n");
         // A shell's start-up file may be read twice.
-        console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_TOO : text);
+        console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_FALLBACK : text);
       }),
     {
       examples: [
@@ -37,7 +37,7 @@ export function completionCommand(): Command {
 }
 
 /** What the library's script for bash lacks: files, where nothing else can stand there; and to do without bash-completion. */
-const BASH_TOO = `
+const BASH_FALLBACK = `
 complete -o default -F __email_security_complete email-security
 declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
     words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
@@ -45,33 +45,33 @@ declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
 }`;
 
 /** What the script asks, hidden from people: what may stand where the last of the words stands. */
-export function completeCommand(program: () => Command): Command {
-  return new Command(ASKED).argument("[words...]").action(async (words: string[]) => {
+export function completeCommand(createProgram: () => Command): Command {
+  return new Command(COMPLETE_COMMAND).argument("[words...]").action(async (words: string[]) => {
     const { default: tab } = await import("@bomb.sh/tab/commander");
     // It adds verbs of its own, which nobody types.
-    const known = tab(program(), { completionCommandName: "completion" });
-    const own = known.commands.get("completion");
-    if (own !== undefined) own.description = completionCommand().description();
-    const lines = printedBy(() => known.parse(words));
+    const completions = tab(createProgram(), { completionCommandName: "completion" });
+    const completionEntry = completions.commands.get("completion");
+    if (completionEntry !== undefined) completionEntry.description = completionCommand().description();
+    const lines = captureCompletions(() => completions.parse(words));
     process.stdout.write(lines.map((line) => `${line}\n`).join(""));
   });
 }
 
 /** Files, as the shell completes them. */
-const FILES = ":0";
+const FILE_COMPLETION = ":0";
 
 /** What the library prints; where it knows nothing that could stand there, a file can. */
-function printedBy(work: () => void): string[] {
-  const lines = capturedLog(work);
-  return lines.length > 1 ? lines : [FILES];
+function captureCompletions(callback: () => void): string[] {
+  const lines = captureLog(callback);
+  return lines.length > 1 ? lines : [FILE_COMPLETION];
 }
 
-function capturedLog(work: () => void): string[] {
+function captureLog(callback: () => void): string[] {
   const { log } = console;
   const lines: string[] = [];
   console.log = (line: string) => lines.push(line);
   try {
-    work();
+    callback();
   } finally {
     console.log = log;
   }

@@ -16,8 +16,8 @@ export function csvCommand(): Command {
   return withHelp(
     new Command("csv")
       .description("Import a CSV table into a settings file, or export one")
-      .addCommand(importCommand())
-      .addCommand(exportCommand()),
+      .addCommand(createCsvImportCommand())
+      .addCommand(createCsvExportCommand()),
     {
       examples: [
         {
@@ -34,7 +34,7 @@ export function csvCommand(): Command {
   );
 }
 
-function importCommand(): Command {
+function createCsvImportCommand(): Command {
   return withHelp(
     new Command("import")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
@@ -67,49 +67,52 @@ function importCommand(): Command {
   );
 }
 
-interface ImportOptions {
+interface CsvImportOptions {
   readonly to: string;
   readonly list?: Section;
   readonly delimiter?: string;
   readonly dryRun?: true;
 }
 
-async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
+async function importTable(table: string, { to, ...options }: CsvImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("../../files/import-csv.js");
-  const bytes = table === "-" ? standardInput(MOST_BYTES) : readFileSync(table);
+  const bytes = table === "-" ? standardInput(MAX_BYTES) : readFileSync(table);
   using locks = options.dryRun ? undefined : await lockFiles([to]);
   const { added, present, different, ignored } = importCsv(bytes, to, options);
   locks?.release();
-  const lines = [`${options.dryRun ? "Would add" : "Added"} ${rows(added.length)} to ${printable(to)}.`];
-  if (present.length > 0) lines.push(`Declared already, as the table has them: ${rows(present.length)}.`);
+  const lines = [
+    `${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${printable(to)}.`,
+  ];
+  if (present.length > 0)
+    lines.push(`Declared already, as the table has them: ${formatRowCount(present.length)}.`);
   if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
   console.log(fitted(lines.join("\n")));
   if (different.length === 0) return EXIT.clean;
-  console.error(differenceLines(different, to).join("\n"));
+  console.error(formatDifferences(different, to).join("\n"));
   return EXIT.changes;
 }
 
-const SHOWN = 100;
+const MAX_SHOWN_DIFFERENCES = 100;
 /** Of a table on standard input: more than a spreadsheet of 50,000 rows has. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
-function differenceLines(different: readonly CsvDifference[], file: string): string[] {
-  const count = new Set(different.map(({ row }) => row)).size;
-  const says = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
-  const more = different.length - SHOWN;
+function formatDifferences(different: readonly CsvDifference[], file: string): string[] {
+  const rowCount = new Set(different.map(({ row }) => row)).size;
+  const formatCell = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
+  const hiddenCount = different.length - MAX_SHOWN_DIFFERENCES;
   return [
-    `Declared already with something else, and left as ${count === 1 ? "it is" : "they are"}: ${rows(count)}. An import only adds; change ${printable(file)} where the table is right.`,
+    `Declared already with something else, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; change ${printable(file)} where the table is right.`,
     ...different
-      .slice(0, SHOWN)
+      .slice(0, MAX_SHOWN_DIFFERENCES)
       .map(
         ({ row, column, written, place, declared, given }) =>
-          `  row ${row}, column ${quote(column)}: of ${quote(written)} the file says ${says(declared)} (${printable(place.file)}:${place.line}), and the row ${says(given)}`,
+          `  row ${row}, column ${quote(column)}: of ${quote(written)} the file says ${formatCell(declared)} (${printable(place.file)}:${place.line}), and the row ${formatCell(given)}`,
       ),
-    ...(more > 0 ? [`  … and ${more} more`] : []),
+    ...(hiddenCount > 0 ? [`  … and ${hiddenCount} more`] : []),
   ];
 }
 
-function exportCommand(): Command {
+function createCsvExportCommand(): Command {
   return withHelp(
     withOutputs(new Command("export"), FORMATS)
       .description("Export what settings files declare as a CSV table")
@@ -134,11 +137,11 @@ function exportCommand(): Command {
 
 const FORMATS = ["csv"] as const;
 
-interface ExportOptions extends OutputOptions<"csv"> {
+interface CsvExportOptions extends OutputOptions<"csv"> {
   readonly delimiter: string;
 }
 
-async function exportTable(file: string, options: ExportOptions): Promise<ExitCode> {
+async function exportTable(file: string, options: CsvExportOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { readSettings } = await import("../../files/read-settings.js");
   const { writeCsv } = await import("../../files/csv-writer.js");
@@ -153,6 +156,6 @@ function delimiter(text: string): string {
   throw new InvalidArgumentError('Give one of , ; | : or "tab".');
 }
 
-function rows(count: number): string {
+function formatRowCount(count: number): string {
   return count === 1 ? "1 row" : `${count} rows`;
 }

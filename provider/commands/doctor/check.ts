@@ -18,7 +18,7 @@ export interface Check {
   readonly name: string;
   /** Without these it says nothing: when one of them has failed or was left out, it is left out. */
   readonly needs?: readonly string[];
-  look(patient: Patient): Observation | Promise<Observation>;
+  look(context: Patient): Observation | Promise<Observation>;
 }
 
 /** What the checks look at, and what they tell each other. */
@@ -35,7 +35,15 @@ export interface Patient {
   contact(): Promise<Contact>;
 }
 
-export const ok = (found: string): Observation => ({ health: "ok", found });
-export const warn = (found: string, advice: string): Observation => ({ health: "warn", found, advice });
-export const fail = (found: string, advice: string): Observation => ({ health: "fail", found, advice });
-export const skipped = (found: string): Observation => ({ health: "skipped", found });
+export const ok = (message: string): Observation => ({ health: "ok", found: message });
+export const warn = (message: string, advice: string): Observation => ({
+  health: "warn",
+  found: message,
+  advice,
+});
+export const fail = (message: string, advice: string): Observation => ({
+  health: "fail",
+  found: message,
+  advice,
+});
+export const skipped = (message: string): Observation => ({ health: "skipped", found: message });

@@ -5,12 +5,12 @@ export interface Contact {
   /** The proxy that it went by, without user and password. */
   readonly proxy?: string;
   /** Where an answer came. */
-  readonly answer?: Answer;
+  readonly answer?: ProbeResponse;
   /** Where none came. */
   readonly error?: Error;
 }
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number;
   readonly contentType: string;
   /** What the `Date` of the answer says, in milliseconds since 1970; undefined when it says nothing. */
@@ -32,26 +32,28 @@ export async function makeContact(
 ): Promise<Contact> {
   const { Agent, EnvHttpProxyAgent, Pool, request } = await import("undici");
   let proxy: string | undefined;
-  const agent = (): Dispatcher =>
+  const createAgent = (): Dispatcher =>
     isLoopback(new URL(address).hostname)
       ? new Agent()
       : new EnvHttpProxyAgent({
           httpProxy: environment["http_proxy"] ?? environment["HTTP_PROXY"] ?? "",
           httpsProxy: environment["https_proxy"] ?? environment["HTTPS_PROXY"] ?? "",
           noProxy: environment["no_proxy"] ?? environment["NO_PROXY"] ?? "",
-          clientFactory: (at, options) => {
-            const { connect, ...rest } = options as { connect: (options: unknown, done: unknown) => void };
-            // Only a connection tells whether the proxy is used for this address.
-            const noting = (where: unknown, done: unknown): void => {
-              proxy = at.origin;
-              connect(where, done);
+          clientFactory: (origin, options) => {
+            const { connect, ...rest } = options as {
+              connect: (options: unknown, callback: unknown) => void;
             };
-            return new Pool(at, { ...rest, connect: noting as never });
+            // Only a connection tells whether the proxy is used for this address.
+            const connectAndRecord = (target: unknown, callback: unknown): void => {
+              proxy = origin.origin;
+              connect(target, callback);
+            };
+            return new Pool(origin, { ...rest, connect: connectAndRecord as never });
           },
         });
   let dispatcher: Dispatcher | undefined;
   try {
-    dispatcher = agent();
+    dispatcher = createAgent();
     const response = await request(
       `${address}/api/v1/settings/allow_deny_entries?list=deny&page=1&page_size=1`,
       {
@@ -60,7 +62,7 @@ export async function makeContact(
         headers: { accept: "application/json" },
       },
     );
-    const at = now();
+    const receivedAt = now();
     response.body.on("error", () => {}).destroy();
     const { date, "content-type": contentType } = response.headers;
     const serverTime = Date.parse(String(date));
@@ -70,7 +72,7 @@ export async function makeContact(
         status: response.statusCode,
         contentType: String(contentType ?? ""),
         serverTime: Number.isNaN(serverTime) ? undefined : serverTime,
-        at,
+        at: receivedAt,
       },
     };
   } catch (error) {

@@ -21,7 +21,7 @@ export function doctorCommand(): Command {
         "[files...]",
         "Settings files or directories of them (default: the directory settings, or settings.yaml)",
       )
-      .action(verb(run)),
+      .action(verb(runDoctorCommand)),
     {
       examples: [
         { does: "before a first run, and where something fails", line: "doctor" },
@@ -40,41 +40,50 @@ export function doctorCommand(): Command {
 
 const FORMATS = ["text", "json"] as const;
 
-async function run(files: string[], given: OutputOptions<(typeof FORMATS)[number]>): Promise<ExitCode> {
-  const outputs = readOutputs(given, FORMATS);
-  const printed = outputs.find(({ format, to }) => format === "text" && to === "stdout");
+async function runDoctorCommand(
+  files: string[],
+  commandOptions: OutputOptions<(typeof FORMATS)[number]>,
+): Promise<ExitCode> {
+  const outputs = readOutputs(commandOptions, FORMATS);
+  const terminalOutput = outputs.find(({ format, to }) => format === "text" && to === "stdout");
   const { examine } = await import("./doctor.js");
   const diagnoses: Diagnosis[] = [];
-  const options = { environment: process.env, packageVersion: packageVersion() };
-  for await (const diagnosis of examine(files.length > 0 ? { ...options, files } : options)) {
+  const doctorOptions = { environment: process.env, packageVersion: packageVersion() };
+  for await (const diagnosis of examine(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {
     diagnoses.push(diagnosis);
     // A check may take its time.
-    if (printed !== undefined) process.stdout.write(linesOf(diagnosis, targetOf("stdout")));
+    if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, targetOf("stdout")));
   }
-  const isWell = diagnoses.every(({ health }) => health !== "fail");
+  const isHealthy = diagnoses.every(({ health }) => health !== "fail");
   await writeOutputs(
-    outputs.filter((output) => output !== printed),
+    outputs.filter((output) => output !== terminalOutput),
     {
-      text: (target) => diagnoses.map((one) => linesOf(one, target)).join(""),
-      json: () => `${printableJson(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2))}\n`,
+      text: (target) => diagnoses.map((diagnosis) => formatDiagnosis(diagnosis, target)).join(""),
+      json: () =>
+        `${printableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
     },
   );
-  return isWell ? EXIT.clean : EXIT.error;
+  return isHealthy ? EXIT.clean : EXIT.error;
 }
 
-const WORDS = { ok: "ok", warn: "warn", fail: "fail", skipped: "-" } as const;
-const COLOURS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
+const STATUS_LABELS = { ok: "ok", warn: "warn", fail: "fail", skipped: "-" } as const;
+const STATUS_COLORS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
 
 const INDENT = " ".repeat(21);
 
-function linesOf({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
-  const plain = WORDS[health].padEnd(6);
-  const word = target.color ? styleText(COLOURS[health], plain, { validateStream: false }) : plain;
-  const line = `${word}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
-  if (advice === undefined) return `${line}\n`;
+function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
+  const label = STATUS_LABELS[health].padEnd(6);
+  const styledLabel = target.color
+    ? styleText(STATUS_COLORS[health], label, { validateStream: false })
+    : label;
+  const firstLine = `${styledLabel}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
+  if (advice === undefined) return `${firstLine}\n`;
   // Lines to write into a file stand as they are to be, below the sentence.
-  const [first = "", ...more] = harmless(advice).split("\n");
-  return [line, fitted(`${INDENT}→ ${first}`, target), ...more.map((one) => `${INDENT}  ${one}`), ""].join(
-    "\n",
-  );
+  const [firstAdvice = "", ...moreAdvice] = harmless(advice).split("\n");
+  return [
+    firstLine,
+    fitted(`${INDENT}→ ${firstAdvice}`, target),
+    ...moreAdvice.map((adviceLine) => `${INDENT}  ${adviceLine}`),
+    "",
+  ].join("\n");
 }

@@ -43,29 +43,31 @@ export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
  */
 export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
   const { environment, packageVersion, files, now = Date.now } = options;
-  let contact: Promise<Contact> | undefined;
-  const patient: Patient = {
+  let probeResult: Promise<Contact> | undefined;
+  const context: Patient = {
     environment,
     packageVersion,
     folder: process.cwd(),
     files,
     now,
     contact() {
-      contact ??= makeContact(addressOf(patient), environment, now);
-      return contact;
+      probeResult ??= makeContact(addressOf(context), environment, now);
+      return probeResult;
     },
   };
   // With what has failed at the bottom of it.
-  const unwell = new Map<string, string>();
+  const failureCauses = new Map<string, string>();
   for (const { name, needs = [], look } of CHECKS) {
-    const cause = needs.map((need) => unwell.get(need)).find((one) => one !== undefined);
+    const cause = needs
+      .map((requirement) => failureCauses.get(requirement))
+      .find((failure) => failure !== undefined);
     if (cause !== undefined) {
-      unwell.set(name, cause);
+      failureCauses.set(name, cause);
       yield { check: name, health: "skipped", found: `not looked at, since ${cause} failed` };
       continue;
     }
-    const observation = await look(patient);
-    if (observation.health === "fail") unwell.set(name, name);
-    yield { check: name, ...observation };
+    const result = await look(context);
+    if (result.health === "fail") failureCauses.set(name, name);
+    yield { check: name, ...result };
   }
 }

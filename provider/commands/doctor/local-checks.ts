@@ -23,27 +23,27 @@ import { isProjectReadable } from "./pulumi-project";
 /** What is on this machine. */
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
-  { name: "package", look: lookAtPackage },
-  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient) },
+  { name: "package", look: checkPackage },
+  { name: "postgresql", look: (context) => checkOptionalFeature("postgres", context) },
 ];
 
 /** The Pulumi CLI and where it keeps the state. */
 export const engineChecks: readonly Check[] = [
-  { name: "engine", look: lookAtEngine },
-  { name: "backend", needs: ["engine"], look: lookAtBackend },
+  { name: "engine", look: checkEngine },
+  { name: "backend", needs: ["engine"], look: checkBackend },
 ];
 
 /** The settings files of the repository. */
-export const settingsChecks: readonly Check[] = [{ name: "settings", look: lookAtSettings }];
+export const settingsChecks: readonly Check[] = [{ name: "settings", look: checkSettingsFiles }];
 
-function lookAtPackage({ packageVersion }: Patient): Observation {
-  const found = `pulumi-email-security ${packageVersion}`;
-  const version = sdkVersion();
-  const unfit = sdkUnfit(version);
-  return unfit === undefined ? ok(found) : fail(`${found} beside @pulumi/pulumi ${version}`, unfit);
+function checkPackage({ packageVersion }: Patient): Observation {
+  const summary = `pulumi-email-security ${packageVersion}`;
+  const version = getSdkVersion();
+  const mismatch = sdkUnfit(version);
+  return mismatch === undefined ? ok(summary) : fail(`${summary} beside @pulumi/pulumi ${version}`, mismatch);
 }
 
-function sdkVersion(): string {
+function getSdkVersion(): string {
   try {
     return (require("@pulumi/pulumi/package.json") as { readonly version: string }).version;
   } catch {
@@ -52,49 +52,51 @@ function sdkVersion(): string {
 }
 
 /** That it is not there is no fault where nobody asks for it. */
-function lookAtPart(part: OptionalPart, { environment }: Patient): Observation {
-  const { is, isAsked } = OPTIONAL_PARTS[part];
-  const packages = packagesOf(part);
-  const error = missing(part, packages);
-  const listed = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
-  const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
-  if (error === undefined) return ok(found);
-  return isAsked(environment) ? fail(found, error.message) : skipped(`${found}; \`${installCommand(part)}\``);
+function checkOptionalFeature(feature: OptionalPart, { environment }: Patient): Observation {
+  const { is, isAsked } = OPTIONAL_PARTS[feature];
+  const packages = packagesOf(feature);
+  const error = missing(feature, packages);
+  const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
+  const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
+  if (error === undefined) return ok(summary);
+  return isAsked(environment)
+    ? fail(summary, error.message)
+    : skipped(`${summary}; \`${installCommand(feature)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
 
-async function lookAtEngine({ environment }: Patient): Promise<Observation> {
+async function checkEngine({ environment }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
-  if (engine !== undefined) return told(engine);
+  if (engine !== undefined) return describeEngine(engine);
   // Not "fail": a plan of settings files does without.
   return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
 }
 
-function told({ version, source, folder }: Engine): Observation {
-  const found = ok(`Pulumi ${version}, ${WHERE[source]}`);
-  if (source === "path") return found;
+function describeEngine({ version, source, folder }: Engine): Observation {
+  const result = ok(`Pulumi ${version}, ${ENGINE_SOURCES[source]}`);
+  if (source === "path") return result;
   return {
-    ...found,
-    found: `${found.found}, in ${printable(folder)}`,
-    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${putOnPath(folder)}`,
+    ...result,
+    found: `${result.found}, in ${printable(folder)}`,
+    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${formatPathCommand(folder)}`,
   };
 }
 
 /** For the shells that people have: that of Windows is PowerShell. */
-function putOnPath(folder: string): string {
+function formatPathCommand(directory: string): string {
   return delimiter === ";"
-    ? `$env:PATH = '${folder.replaceAll("'", "''")};' + $env:PATH`
-    : `export PATH='${folder.replaceAll("'", "'\\''")}':"$PATH"`;
+    ? `$env:PATH = '${directory.replaceAll("'", "''")};' + $env:PATH`
+    : `export PATH='${directory.replaceAll("'", "'\\''")}':"$PATH"`;
 }
 
-const WHERE: Readonly<Record<Engine["source"], string>> = {
+const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
   path: "on PATH",
   "pulumi-home": "installed in Pulumi's own directory",
   cache: "built from its Go modules",
 };
 
-async function lookAtBackend({ environment, folder }: Patient): Promise<Observation> {
+async function checkBackend({ environment, folder }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
   if (!isProjectReadable(folder))
@@ -103,22 +105,22 @@ async function lookAtBackend({ environment, folder }: Patient): Promise<Observat
     env: engine.environment(leanEnvironment(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
   });
-  if (result.exitCode === 0) return ok(`logged in at ${backendOf(result.stdout)}`);
+  if (result.exitCode === 0) return ok(`logged in at ${parseBackendUrl(result.stdout)}`);
   if (result.stderr.includes("PULUMI_ACCESS_TOKEN must be set")) {
     return warn(
       "Pulumi is logged in nowhere",
       "Run `pulumi login` with the place of your state, or set PULUMI_BACKEND_URL. `plan` without --stack does without.",
     );
   }
-  const why = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
+  const reason = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
   return fail(
-    `the place of Pulumi's state can't be used: ${printable(why.replace(/^error: /, ""))}`,
+    `the place of Pulumi's state can't be used: ${printable(reason.replace(/^error: /, ""))}`,
     "Check PULUMI_BACKEND_URL, or the `backend` of Pulumi.yaml, and what gives access to it.",
   );
 }
 
 /** Without a user and a password that it may hold. */
-function backendOf(stdout: string): string {
+function parseBackendUrl(stdout: string): string {
   try {
     const { url } = JSON.parse(stdout) as { url?: unknown };
     return printable(String(url).replace(/\/\/[^/@]*@/, "//"));
@@ -127,23 +129,23 @@ function backendOf(stdout: string): string {
   }
 }
 
-function lookAtSettings({ files: named = [] }: Patient): Observation {
+function checkSettingsFiles({ files: paths = [] }: Patient): Observation {
   let result: FilesLintResult;
   try {
-    result = lintFiles(named);
+    result = lintFiles(paths);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    return named.length === 0 && error.code === "ERR_NO_SETTINGS"
+    return paths.length === 0 && error.code === "ERR_NO_SETTINGS"
       ? skipped("there is no folder settings here, and no settings.yaml")
       : fail("they can't be looked at", error.message);
   }
   const { findings, files } = result;
   const errors = findings.filter(({ level }) => level === "error");
   const warnings = findings.filter(({ level }) => level === "warning");
-  const many = files.length === 1 ? "1 file" : `${files.length} files`;
-  const [first] = [...errors, ...warnings];
-  if (first === undefined) return ok(`${many}, no mistake`);
-  const counted = `${many}, ${errors.length} errors and ${warnings.length} warnings`;
-  const advice = `${findingText(first)}. \`email-security lint\` shows all.`;
-  return errors.length > 0 ? fail(counted, advice) : warn(counted, advice);
+  const fileCount = files.length === 1 ? "1 file" : `${files.length} files`;
+  const [firstFinding] = [...errors, ...warnings];
+  if (firstFinding === undefined) return ok(`${fileCount}, no mistake`);
+  const summary = `${fileCount}, ${errors.length} errors and ${warnings.length} warnings`;
+  const advice = `${findingText(firstFinding)}. \`email-security lint\` shows all.`;
+  return errors.length > 0 ? fail(summary, advice) : warn(summary, advice);
 }

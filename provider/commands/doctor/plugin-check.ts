@@ -12,29 +12,29 @@ import { pluginUse } from "./plugin-use";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Whether the engine finds the native plugin, where the program of the working folder uses it. */
-export const pluginChecks: readonly Check[] = [{ name: "plugin", look: lookAtPlugin }];
+export const pluginChecks: readonly Check[] = [{ name: "plugin", look: checkPlugin }];
 
-const PROGRAM = `pulumi-resource-${PLUGIN_NAME}`;
-const NEEDS_NODE = "It needs a `node` on PATH, of Node.js 22.19 or later.";
+const PLUGIN_EXECUTABLE = `pulumi-resource-${PLUGIN_NAME}`;
+const NODE_ADVICE = "It needs a `node` on PATH, of Node.js 22.19 or later.";
 const START_TIMEOUT_MS = 15_000;
 
-async function lookAtPlugin(patient: Patient): Promise<Observation> {
+async function checkPlugin(context: Patient): Promise<Observation> {
   let project: PulumiProject | undefined;
   try {
-    project = findProject(patient.folder);
+    project = findProject(context.folder);
   } catch (error) {
-    return fail("the project's Pulumi.yaml can't be read", reasonOf(error));
+    return fail("the project's Pulumi.yaml can't be read", formatReadFailure(error));
   }
   if (project === undefined) return skipped("there is no Pulumi project here");
-  const path = declaredPath(project);
-  if (path !== undefined) return await lookAtFolder(path, project, patient);
-  const use = pluginUse(project);
-  if (use === undefined) return ok("the program does without it");
-  return (await elsewhere(project, patient)) ?? notDeclared(use, project);
+  const path = getDeclaredPath(project);
+  if (path !== undefined) return await checkPluginDirectory(path, project, context);
+  const usingFile = pluginUse(project);
+  if (usingFile === undefined) return ok("the program does without it");
+  return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
 /** Where the project says that the plugin is: the first that the engine takes. */
-function declaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
+function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
   const source = packages[PLUGIN_NAME];
   const entry = providers.find(({ name }) => name === PLUGIN_NAME);
   if (entry !== undefined || source === undefined) return entry?.path;
@@ -42,90 +42,103 @@ function declaredPath({ folder, providers = [], packages }: PulumiProject): stri
 }
 
 /** As the engine looks at it: a folder, from that of Pulumi.yaml, with a program of that one name. */
-async function lookAtFolder(path: string, project: PulumiProject, patient: Patient): Promise<Observation> {
+async function checkPluginDirectory(
+  path: string,
+  project: PulumiProject,
+  context: Patient,
+): Promise<Observation> {
   const { file } = project;
-  const folder = resolve(project.folder, path);
-  if (!isFolder(folder)) {
+  const directory = resolve(project.folder, path);
+  if (!isDirectory(directory)) {
     return fail(
       `there is no folder ${quote(path)}, which ${file} names`,
-      existsSync(folder) ? "Name the folder that the plugin is in, not the plugin." : installOrMend(project),
+      existsSync(directory)
+        ? "Name the folder that the plugin is in, not the plugin."
+        : formatInstallAdvice(project),
     );
   }
-  const [program] = programsIn([folder], PROGRAM);
+  const [program] = programsIn([directory], PLUGIN_EXECUTABLE);
   if (program === undefined) {
     return fail(
-      `there is no ${PROGRAM} that can be executed in ${quote(path)}, which ${file} names`,
-      installOrMend(project),
+      `there is no ${PLUGIN_EXECUTABLE} that can be executed in ${quote(path)}, which ${file} names`,
+      formatInstallAdvice(project),
     );
   }
-  const { version, failure } = await versionOf(program, patient);
+  const { version, failure } = await readPluginVersion(program, context);
   if (version === undefined) {
-    return fail(`${quote(path)} has a plugin that doesn't start: ${failure}`, NEEDS_NODE);
+    return fail(`${quote(path)} has a plugin that doesn't start: ${failure}`, NODE_ADVICE);
   }
-  const found = `${PLUGIN_NAME} ${version}, in ${printable(path)}`;
-  if (version === patient.packageVersion) return ok(found);
+  const summary = `${PLUGIN_NAME} ${version}, in ${printable(path)}`;
+  if (version === context.packageVersion) return ok(summary);
   return warn(
-    found,
-    `This is pulumi-email-security ${patient.packageVersion}. Let ${file} name the plugin of the package that the program uses.`,
+    summary,
+    `This is pulumi-email-security ${context.packageVersion}. Let ${file} name the plugin of the package that the program uses.`,
   );
 }
 
 /** Where the engine finds it although the project doesn't say so. */
-async function elsewhere(project: PulumiProject, patient: Patient): Promise<Observation | undefined> {
-  const { environment, packageVersion } = patient;
+async function checkInstalledPlugin(
+  project: PulumiProject,
+  context: Patient,
+): Promise<Observation | undefined> {
+  const { environment, packageVersion } = context;
   const home = environment["PULUMI_HOME"] || join(homedir(), ".pulumi");
-  const installed = join(home, "plugins", `resource-${PLUGIN_NAME}-v${packageVersion}`);
-  const [onPath] = /^(1|true)$/i.test(environment["PULUMI_IGNORE_AMBIENT_PLUGINS"] ?? "")
+  const installDirectory = join(home, "plugins", `resource-${PLUGIN_NAME}-v${packageVersion}`);
+  const [pathExecutable] = /^(1|true)$/i.test(environment["PULUMI_IGNORE_AMBIENT_PLUGINS"] ?? "")
     ? []
-    : findOnPath(PROGRAM, environment);
-  if (onPath !== undefined) {
-    return warn(`the engine uses the one on PATH, ${quote(onPath)}, and warns of it`, linesToAdd(project));
+    : findOnPath(PLUGIN_EXECUTABLE, environment);
+  if (pathExecutable !== undefined) {
+    return warn(
+      `the engine uses the one on PATH, ${quote(pathExecutable)}, and warns of it`,
+      formatConfigAdvice(project),
+    );
   }
-  const [program] = programsIn([installed], PROGRAM);
+  const [program] = programsIn([installDirectory], PLUGIN_EXECUTABLE);
   if (program === undefined) return undefined;
-  const { version, failure } = await versionOf(program, patient);
+  const { version, failure } = await readPluginVersion(program, context);
   return version === undefined
-    ? fail(`the plugin that Pulumi has installed doesn't start: ${failure}`, NEEDS_NODE)
+    ? fail(`the plugin that Pulumi has installed doesn't start: ${failure}`, NODE_ADVICE)
     : ok(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
 }
 
-function notDeclared(use: string, project: PulumiProject): Observation {
+function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): Observation {
   return fail(
-    `${quote(use)} uses the native plugin, and ${project.file} doesn't say where it is`,
-    linesToAdd(project),
+    `${quote(usingFile)} uses the native plugin, and ${project.file} doesn't say where it is`,
+    formatConfigAdvice(project),
   );
 }
 
 /** What to do about a path that leads nowhere. */
-function installOrMend(project: PulumiProject): string {
-  const path = installedPath(project);
+function formatInstallAdvice(project: PulumiProject): string {
+  const path = findInstalledPath(project);
   return path === undefined
     ? "Run `npm install pulumi-email-security` beside Pulumi.yaml."
     : `The package is installed; write\n${pluginItem(path)}`;
 }
 
 /** The lines, from where the file has none of them. */
-function linesToAdd(project: PulumiProject): string {
-  const path = installedPath(project);
-  const install = path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
+function formatConfigAdvice(project: PulumiProject): string {
+  const path = findInstalledPath(project);
+  const instruction =
+    path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
   const { file, providers, hasPlugins } = project;
   if (providers !== undefined)
-    return `${install} to \`providers\`, below \`plugins\` in ${file}:\n${pluginItem(path)}`;
-  if (hasPlugins) return `${install} to \`plugins\` in ${file}:\nproviders:\n${pluginItem(path, "  ")}`;
-  return `${install} to ${file}:\n${pluginLines(path)}`;
+    return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${pluginItem(path)}`;
+  if (hasPlugins) return `${instruction} to \`plugins\` in ${file}:\nproviders:\n${pluginItem(path, "  ")}`;
+  return `${instruction} to ${file}:\n${pluginLines(path)}`;
 }
 
 /** Where the program's package has the plugin, as Node.js finds it, from the folder of Pulumi.yaml. */
-function installedPath({ folder: project }: PulumiProject): string | undefined {
-  for (let folder = project; ; folder = dirname(folder)) {
-    const found = join(folder, PLUGIN_FOLDER);
-    if (isFolder(found)) return relative(project, found).split(sep).join("/");
-    if (dirname(folder) === folder) return undefined;
+function findInstalledPath({ folder: projectDirectory }: PulumiProject): string | undefined {
+  for (let directory = projectDirectory; ; directory = dirname(directory)) {
+    const candidate = join(directory, PLUGIN_FOLDER);
+    if (isDirectory(candidate)) return relative(projectDirectory, candidate).split(sep).join("/");
+    if (dirname(directory) === directory) return undefined;
   }
 }
 
 /** Starts it, as the engine would. */
-async function versionOf(
+async function readPluginVersion(
   program: string,
   { environment }: Patient,
 ): Promise<{ version?: string; failure?: string }> {
@@ -138,15 +151,15 @@ async function versionOf(
   });
   const version = result.stdout.trim();
   if (result.exitCode === 0 && /^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return { version };
-  const said = /^error: (.+)$/im.exec(result.stderr)?.[1];
-  return { failure: excerpt(said ?? describeFailure(result), 300) };
+  const errorText = /^error: (.+)$/im.exec(result.stderr)?.[1];
+  return { failure: excerpt(errorText ?? describeFailure(result), 300) };
 }
 
-function isFolder(path: string): boolean {
+function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-function reasonOf(error: unknown): string {
+function formatReadFailure(error: unknown): string {
   if (error instanceof ZodError) {
     const [issue] = error.issues;
     return `${printable(issue?.path.join(".") || "It")}: ${printable(issue?.message ?? "")}`;

@@ -10,33 +10,37 @@ import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 export function pluginUse(project: PulumiProject): string | undefined {
   if ("email-security" in project.packages) return project.file;
   const isYaml = project.runtime === "yaml";
-  if (isYaml && YAML_USE.test(project.text)) return project.file;
-  const file = filesOf(programFolder(project)).find((one) => usesPlugin(one, isYaml));
+  if (isYaml && YAML_PATTERN.test(project.text)) return project.file;
+  const file = listProgramFiles(getProgramDirectory(project)).find((path) => usesPlugin(path, isYaml));
   return file === undefined ? undefined : relative(project.folder, file);
 }
 
-const SCRIPT_USE = /["']pulumi-email-security[/-]native["']/;
-const PYTHON_USE = /^\s*(?:import|from)\s+pulumi_email_security\b/m;
-const PYTHON_REQUIREMENT = /\bpulumi[-_.]email[-_.]security\b/i;
-const GO_USE = /\/pulumi-email-security\/sdk\/go\b/;
-const JAVA_USE = /^import io\.github\.\w+\.emailsecurity\./m;
-const DOTNET_USE = /\bPulumiEmailSecurity\.EmailSecurity\b/;
-const YAML_USE = /(?:\b(?:type|function):\s*["']?|\bfn::)email-security:/;
+const SCRIPT_PATTERN = /["']pulumi-email-security[/-]native["']/;
+const PYTHON_PATTERN = /^\s*(?:import|from)\s+pulumi_email_security\b/m;
+const PYTHON_REQUIREMENT_PATTERN = /\bpulumi[-_.]email[-_.]security\b/i;
+const GO_PATTERN = /\/pulumi-email-security\/sdk\/go\b/;
+const JAVA_PATTERN = /^import io\.github\.\w+\.emailsecurity\./m;
+const DOTNET_PATTERN = /\bPulumiEmailSecurity\.EmailSecurity\b/;
+const YAML_PATTERN = /(?:\b(?:type|function):\s*["']?|\bfn::)email-security:/;
 
-const USES: Readonly<Record<string, RegExp>> = {
-  ...Object.fromEntries([..."tj"].flatMap((t) => ["", "m", "c"].map((m) => [`.${m}${t}s`, SCRIPT_USE]))),
-  ".tsx": SCRIPT_USE,
-  ".py": PYTHON_USE,
-  ".go": GO_USE,
-  ".java": JAVA_USE,
-  ".cs": DOTNET_USE,
-  ".csproj": DOTNET_USE,
+const USE_PATTERNS: Readonly<Record<string, RegExp>> = {
+  ...Object.fromEntries(
+    [..."tj"].flatMap((language) =>
+      ["", "m", "c"].map((moduleKind) => [`.${moduleKind}${language}s`, SCRIPT_PATTERN]),
+    ),
+  ),
+  ".tsx": SCRIPT_PATTERN,
+  ".py": PYTHON_PATTERN,
+  ".go": GO_PATTERN,
+  ".java": JAVA_PATTERN,
+  ".cs": DOTNET_PATTERN,
+  ".csproj": DOTNET_PATTERN,
 };
 
-const REQUIREMENTS: Readonly<Record<string, RegExp>> = {
-  "requirements.txt": PYTHON_REQUIREMENT,
-  "pyproject.toml": PYTHON_REQUIREMENT,
-  "go.mod": GO_USE,
+const PATTERN_BY_FILE: Readonly<Record<string, RegExp>> = {
+  "requirements.txt": PYTHON_REQUIREMENT_PATTERN,
+  "pyproject.toml": PYTHON_REQUIREMENT_PATTERN,
+  "go.mod": GO_PATTERN,
 };
 
 /** Beyond these it is no program that somebody writes. */
@@ -45,16 +49,16 @@ const MAX_DEPTH = 6;
 const MAX_BYTES = 1_000_000;
 
 /** What is installed or built, and what others wrote. */
-const NOT_WRITTEN = new Set(["node_modules", "venv", "vendor", "__pycache__", "sdks"]);
+const IGNORED_DIRECTORIES = new Set(["node_modules", "venv", "vendor", "__pycache__", "sdks"]);
 
 function usesPlugin(file: string, isYaml: boolean): boolean {
   const extension = extname(file);
-  const use =
-    REQUIREMENTS[file.slice(dirname(file).length + 1)] ??
-    (isYaml && /^\.ya?ml$/.test(extension) ? YAML_USE : USES[extension]);
-  if (use === undefined) return false;
+  const pattern =
+    PATTERN_BY_FILE[file.slice(dirname(file).length + 1)] ??
+    (isYaml && /^\.ya?ml$/.test(extension) ? YAML_PATTERN : USE_PATTERNS[extension]);
+  if (pattern === undefined) return false;
   try {
-    return use.test(readPlainFile(file, MAX_BYTES).toString("utf8"));
+    return pattern.test(readPlainFile(file, MAX_BYTES).toString("utf8"));
   } catch {
     // What can't be read is no use of the plugin that could be told.
     return false;
@@ -62,36 +66,36 @@ function usesPlugin(file: string, isYaml: boolean): boolean {
 }
 
 /** Where the program is: `main` names a folder, or a file in it. */
-function programFolder({ folder, main }: PulumiProject): string {
+function getProgramDirectory({ folder, main }: PulumiProject): string {
   if (main === undefined) return folder;
   const program = join(folder, main);
   return extname(program) === "" ? program : dirname(program);
 }
 
 /** The files in and below a folder, breadth first; without other projects that are in it. */
-function filesOf(top: string): string[] {
+function listProgramFiles(root: string): string[] {
   const files: string[] = [];
-  let folders = [top];
-  for (let depth = 0; depth <= MAX_DEPTH && folders.length > 0; depth++) {
-    const below: string[] = [];
-    for (const folder of folders) {
-      const entries = entriesOf(folder);
+  let directories = [root];
+  for (let depth = 0; depth <= MAX_DEPTH && directories.length > 0; depth++) {
+    const subdirectories: string[] = [];
+    for (const directory of directories) {
+      const entries = readDirectoryEntries(directory);
       if (depth > 0 && entries.some(({ name }) => PROJECT_FILES.includes(name))) continue;
       for (const entry of entries) {
-        if (entry.name.startsWith(".") || NOT_WRITTEN.has(entry.name)) continue;
-        if (entry.isDirectory()) below.push(join(folder, entry.name));
-        else if (entry.isFile()) files.push(join(folder, entry.name));
+        if (entry.name.startsWith(".") || IGNORED_DIRECTORIES.has(entry.name)) continue;
+        if (entry.isDirectory()) subdirectories.push(join(directory, entry.name));
+        else if (entry.isFile()) files.push(join(directory, entry.name));
         if (files.length >= MAX_FILES) return files;
       }
     }
-    folders = below;
+    directories = subdirectories;
   }
   return files;
 }
 
-function entriesOf(folder: string) {
+function readDirectoryEntries(directory: string) {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readdirSync(directory, { withFileTypes: true });
   } catch {
     return [];
   }

@@ -3,12 +3,12 @@ import { type Check, fail, type Observation, ok, type Patient, skipped, warn } f
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Whether `pulumi preview` reads the tenant, or compares with what the last run has left alone. */
-export const previewChecks: readonly Check[] = [{ name: "preview", look: lookAtPreview }];
+export const previewChecks: readonly Check[] = [{ name: "preview", look: checkPreview }];
 
 /** The one word that the engine takes. */
-const ALWAYS = "always";
+const REFRESH_ALWAYS = "always";
 
-function lookAtPreview({ folder }: Patient): Observation {
+function checkPreview({ folder }: Patient): Observation {
   let project: PulumiProject | undefined;
   try {
     project = findProject(folder);
@@ -16,15 +16,15 @@ function lookAtPreview({ folder }: Patient): Observation {
     return skipped("the project's Pulumi.yaml can't be read");
   }
   if (project === undefined) return skipped("there is no Pulumi project here");
-  if (project.refresh === ALWAYS) return ok("`pulumi preview` looks at the tenant first");
+  if (project.refresh === REFRESH_ALWAYS) return ok("`pulumi preview` looks at the tenant first");
   if (project.refresh !== undefined) {
     return fail(
       `${project.file} has options.refresh: ${quote(String(project.refresh))}, which Pulumi refuses`,
-      `Write ${ALWAYS}.`,
+      `Write ${REFRESH_ALWAYS}.`,
     );
   }
   return warn(
     "`pulumi preview` and `pulumi up` don't look at the tenant, and see no edit of the console",
-    `Add to ${project.file}, or give both --refresh:\noptions:\n  refresh: ${ALWAYS}`,
+    `Add to ${project.file}, or give both --refresh:\noptions:\n  refresh: ${REFRESH_ALWAYS}`,
   );
 }

@@ -38,40 +38,40 @@ export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "
  * @throws {Error} when its file can't be read, or is no YAML with what a project has.
  */
 export function findProject(start: string): PulumiProject | undefined {
-  const found = findProjectFile(start);
-  return found && readProject(found.folder, found.file);
+  const location = findProjectFile(start);
+  return location && readProject(location.folder, location.file);
 }
 
 /** Whether Pulumi can read the project's file. It reads whatever is there, and waits for ever for the writer of a pipe. */
 export function isProjectReadable(start: string): boolean {
-  const found = findProjectFile(start);
-  return found === undefined || statSync(join(found.folder, found.file)).isFile();
+  const location = findProjectFile(start);
+  return location === undefined || statSync(join(location.folder, location.file)).isFile();
 }
 
 function findProjectFile(start: string): { readonly folder: string; readonly file: string } | undefined {
-  for (let folder = resolve(start); ; folder = dirname(folder)) {
-    const file = PROJECT_FILES.find((name) => existsSync(join(folder, name)));
-    if (file !== undefined) return { folder, file };
-    if (dirname(folder) === folder) return undefined;
+  for (let directory = resolve(start); ; directory = dirname(directory)) {
+    const file = PROJECT_FILES.find((name) => existsSync(join(directory, name)));
+    if (file !== undefined) return { folder: directory, file };
+    if (dirname(directory) === directory) return undefined;
   }
 }
 
-const packageSource = z.union([z.string(), z.looseObject({ source: z.string() })]);
-const pluginEntry = z.looseObject({ name: z.string().default(""), path: z.string().default("") });
-const projectFile = z.looseObject({
+const packageSourceSchema = z.union([z.string(), z.looseObject({ source: z.string() })]);
+const pluginEntrySchema = z.looseObject({ name: z.string().default(""), path: z.string().default("") });
+const projectFileSchema = z.looseObject({
   runtime: z.union([z.string(), z.looseObject({ name: z.string() })]),
   main: z.string().optional(),
   options: z.looseObject({ refresh: z.unknown() }).nullish(),
-  plugins: z.looseObject({ providers: z.array(pluginEntry).nullish() }).nullish(),
-  packages: z.record(z.string(), packageSource).nullish(),
+  plugins: z.looseObject({ providers: z.array(pluginEntrySchema).nullish() }).nullish(),
+  packages: z.record(z.string(), packageSourceSchema).nullish(),
 });
 
-function readProject(folder: string, file: string): PulumiProject {
-  const text = readPlainFile(join(folder, file)).toString("utf8");
-  const { runtime, main, options, plugins, packages } = projectFile.parse(parse(text));
+function readProject(directory: string, file: string): PulumiProject {
+  const text = readPlainFile(join(directory, file)).toString("utf8");
+  const { runtime, main, options, plugins, packages } = projectFileSchema.parse(parse(text));
   return {
     file,
-    folder,
+    folder: directory,
     text,
     runtime: typeof runtime === "string" ? runtime : runtime.name,
     main,
@@ -80,7 +80,10 @@ function readProject(folder: string, file: string): PulumiProject {
     providers: plugins?.providers === null ? [] : plugins?.providers,
     hasPlugins: plugins !== undefined,
     packages: Object.fromEntries(
-      Object.entries(packages ?? {}).map(([name, one]) => [name, typeof one === "string" ? one : one.source]),
+      Object.entries(packages ?? {}).map(([name, source]) => [
+        name,
+        typeof source === "string" ? source : source.source,
+      ]),
     ),
   };
 }

@@ -27,108 +27,118 @@ import { addressOf } from "./connection-checks";
 
 /** The key: whether there is one, whether the service takes it, and what it lets see. */
 export const serviceChecks: readonly Check[] = [
-  { name: "key", look: lookAtKey },
+  { name: "key", look: checkApiKey },
   {
     name: "key-accepted",
     needs: ["key", "answer"],
-    look: right("the allow/deny list", (client) =>
+    look: createReadCheck("the allow/deny list", (client) =>
       client.allowDenyEntries.list({ list: "deny", page_size: 1 }),
     ),
   },
   {
     name: "right-vips",
     needs: ["key-accepted"],
-    look: right("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
+    look: createReadCheck("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
   },
-  { name: "own-domains", needs: ["right-vips"], look: lookAtPeople },
+  { name: "own-domains", needs: ["right-vips"], look: checkOwnDomains },
   {
     name: "right-threats",
     needs: ["key-accepted"],
-    look: right("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
+    look: createReadCheck(
+      "threats",
+      (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }),
+      "plan",
+    ),
   },
   {
     name: "right-reports",
     needs: ["key-accepted"],
-    look: right("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
+    look: createReadCheck(
+      "phishing reports",
+      (client) => client.phishingReports.list({ minutes_ago: 60 }),
+      "plan",
+    ),
   },
 ];
 
 const TIMEOUT_MS = 15_000;
 
-function keyOf({ environment }: Patient): string {
+function getApiKey({ environment }: Patient): string {
   return environment["EMAIL_SECURITY_API_KEY"] ?? "";
 }
 
 /** Says how long it is and what it is made of, and nothing that tells a part of it. */
-function lookAtKey(patient: Patient): Observation {
-  const key = keyOf(patient);
+function checkApiKey(context: Patient): Observation {
+  const key = getApiKey(context);
   if (key === "") {
     return fail("no key is given", "Set EMAIL_SECURITY_API_KEY to the tenant's, from your secret store.");
   }
-  const found = `${key.length} characters`;
+  const summary = `${key.length} characters`;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return fail(
-      `${found}, with white space, a line break or a character outside ASCII among them`,
+      `${summary}, with white space, a line break or a character outside ASCII among them`,
       "No header can carry that. Check how it was copied; a secret store often keeps the line break at the end.",
     );
   }
-  if (/^(["'`]).*\1$/.test(key)) return fail(`${found}, in quotes`, "Take the quotes away.");
+  if (/^(["'`]).*\1$/.test(key)) return fail(`${summary}, in quotes`, "Take the quotes away.");
   if (/^(?:bearer|x-api-key|api-?key)[:=]/i.test(key)) {
-    return fail(`${found}, with the name of a header before it`, "Give the key alone.");
+    return fail(`${summary}, with the name of a header before it`, "Give the key alone.");
   }
   if (/^[<$]/.test(key)) {
-    return fail(`${found}, and looks like a placeholder`, "Was it put in its place? Give the key itself.");
+    return fail(`${summary}, and looks like a placeholder`, "Was it put in its place? Give the key itself.");
   }
-  return ok(`${found}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
+  return ok(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
 }
 
 /** Whose mailboxes the tenant has, against the domains that are configured as its own. */
-async function lookAtPeople(patient: Patient): Promise<Observation> {
-  let own: OwnDomains;
+async function checkOwnDomains(context: Patient): Promise<Observation> {
+  let ownDomains: OwnDomains;
   try {
-    own = ownDomainsOf(patient);
+    ownDomains = readExpectedOwnDomains(context);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return fail("the tenant's own domains can't be read", error.message);
   }
   let mailboxes: readonly (string | undefined)[] | undefined;
-  const look = right("the VIP employees", async (client) => {
+  const check = createReadCheck("the VIP employees", async (client) => {
     const { items } = await client.vipEmployees.list({ page_size: 100 });
     mailboxes = items.map(({ email }) => email);
   });
-  const observation = await look(patient);
-  if (mailboxes === undefined) return observation;
-  const [first] = own.names;
-  if (first === undefined) {
-    const seen = likelyOwnDomains(mailboxes);
+  const result = await check(context);
+  if (mailboxes === undefined) return result;
+  const [firstDomain] = ownDomains.names;
+  if (firstDomain === undefined) {
+    const likelyDomains = likelyOwnDomains(mailboxes);
     return warn(
-      `ownDomains is set nowhere here${seen.length === 0 ? "" : `; the VIPs have mailboxes of ${fewOf(seen)}`}`,
-      NAME_OWN_DOMAINS,
+      `ownDomains is set nowhere here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${fewOf(likelyDomains)}`}`,
+      OWN_DOMAINS_ADVICE,
     );
   }
-  const people = peopleOf(mailboxes, false);
-  if (areStrangers(people, own)) {
-    return fail(strangersSign(people), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
+  const mailDomains = peopleOf(mailboxes, false);
+  if (areStrangers(mailDomains, ownDomains)) {
+    return fail(strangersSign(mailDomains), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
   }
-  if (people.domains.size === 0)
+  if (mailDomains.domains.size === 0)
     return ok("no VIP has a mailbox by which the tenant could be told from another");
   return ok(
-    `VIPs have mailboxes of ${quote(first)} or another own domain: it is the right tenant, as it seems`,
+    `VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it is the right tenant, as it seems`,
   );
 }
 
-const NAME_OWN_DOMAINS =
+const OWN_DOMAINS_ADVICE =
   "Name the tenant's own domains, as ownDomains of the settings file or EMAIL_SECURITY_OWN_DOMAINS: by them a key of another tenant is told, also on a first run, and what is risky.";
 
 /** Those of the one settings file here, as whoever applies it goes by; of several, those of the environment, if it names any. */
-function ownDomainsOf({ environment, files }: Patient): OwnDomains {
-  const named = readOwnDomainNames(NO_STACK, environment);
-  const [inFile = [], ...others] = ownDomainsInFiles(files);
-  if (inFile.length > 0 && others.length === 0) return new OwnDomains(inFile);
-  return new OwnDomains(named.length > 0 ? named : [inFile, ...others].flat());
+function readExpectedOwnDomains({ environment, files }: Patient): OwnDomains {
+  const environmentDomains = readOwnDomainNames(NO_STACK, environment);
+  const [fileDomains = [], ...otherFileDomains] = readFileOwnDomains(files);
+  if (fileDomains.length > 0 && otherFileDomains.length === 0) return new OwnDomains(fileDomains);
+  return new OwnDomains(
+    environmentDomains.length > 0 ? environmentDomains : [fileDomains, ...otherFileDomains].flat(),
+  );
 }
 
-function ownDomainsInFiles(files: readonly string[] = []): readonly (readonly string[])[] {
+function readFileOwnDomains(files: readonly string[] = []): readonly (readonly string[])[] {
   try {
     const { tops } = lintFiles(files);
     return tops.map((file) => inspectSettings(file, { ownDomains: [] }).settings?.tenantDomains ?? []);
@@ -139,18 +149,18 @@ function ownDomainsInFiles(files: readonly string[] = []): readonly (readonly st
   }
 }
 
-/** @param onlyFor what does without it, where it is not needed for all. */
-function right(
-  what: string,
-  ask: (client: SettingsClient) => Promise<unknown>,
-  onlyFor?: "plan",
+/** @param onlyForCommand what does without it, where it is not needed for all. */
+function createReadCheck(
+  subject: string,
+  request: (client: SettingsClient) => Promise<unknown>,
+  onlyForCommand?: "plan",
 ): Check["look"] {
-  return async (patient) => {
+  return async (context) => {
     let client: SettingsClient;
     try {
       client = new SettingsClient({
-        baseUrl: addressOf(patient),
-        apiKey: keyOf(patient),
+        baseUrl: addressOf(context),
+        apiKey: getApiKey(context),
         allowInsecureHttp: true,
         retries: false,
         timeoutMs: TIMEOUT_MS,
@@ -160,16 +170,16 @@ function right(
       return fail("it can't be used", error.message);
     }
     try {
-      await ask(client);
-      return ok(`${what} can be read`);
+      await request(client);
+      return ok(`${subject} can be read`);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      const observation = refused(error, what, endpointPathHint(client.baseUrl));
-      return onlyFor === undefined || observation.health === "warn"
-        ? observation
+      const result = describeRequestFailure(error, subject, endpointPathHint(client.baseUrl));
+      return onlyForCommand === undefined || result.health === "warn"
+        ? result
         : warn(
-            observation.found,
-            `\`${onlyFor}\` goes on without them, and says so. ${observation.advice ?? ""}`.trim(),
+            result.found,
+            `\`${onlyForCommand}\` goes on without them, and says so. ${result.advice ?? ""}`.trim(),
           );
     } finally {
       await client.close();
@@ -177,13 +187,17 @@ function right(
   };
 }
 
-function refused(error: ServiceError, what: string, addressHint: string | undefined): Observation {
+function describeRequestFailure(
+  error: ServiceError,
+  subject: string,
+  addressHint: string | undefined,
+): Observation {
   if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
     const { retryAfterMs } = error;
-    const wait = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
+    const waitText = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
     return warn(
       "the service refuses requests for now (429)",
-      `Wait ${wait}, and look again. Is another run at work? Runs wait by themselves.`,
+      `Wait ${waitText}, and look again. Is another run at work? Runs wait by themselves.`,
     );
   }
   if (error instanceof AuthenticationError && error.status === 401) {
@@ -194,15 +208,15 @@ function refused(error: ServiceError, what: string, addressHint: string | undefi
   }
   if (error instanceof AuthenticationError) {
     return fail(
-      `the key may not read ${what} (${error.status})`,
+      `the key may not read ${subject} (${error.status})`,
       "The service knows the key; give it the right, or use another key.",
     );
   }
   if (error instanceof NotFoundError) {
     return fail(
-      `the service has nothing for ${what} at this address (404)`,
+      `the service has nothing for ${subject} at this address (404)`,
       addressHint ?? "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }
-  return fail(`${what} can't be read [${error.code}]`, error.message);
+  return fail(`${subject} can't be read [${error.code}]`, error.message);
 }

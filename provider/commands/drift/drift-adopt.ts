@@ -27,7 +27,7 @@ export interface Adoption {
  * the disk. What would be refused as risky, can't stand in a file, or may as well be a change of the files that no run has
  * brought to the tenant yet, is left; so are removals that no run would do without being asked.
  *
- * @param what is adopted. Default: what was added.
+ * @param kinds is adopted. Default: what was added.
  * @param readFile reads a file as text.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
  * @throws {OtherTenantError} when nothing of much that the files declare is there: what is, is another tenant's.
@@ -36,59 +36,67 @@ export function adopt(
   drift: Drift,
   settings: Settings,
   readFile: (path: string) => string,
-  what: readonly Adoptable[] = ["added"],
+  kinds: readonly Adoptable[] = ["added"],
 ): Adoption {
-  refuseStrange(drift);
-  const { steps, left: unfit } = adoptSteps(drift.items, settings, new Set(what), readFile);
-  const left = [...unfit];
-  const { meant, tooMany } = withinLimits(steps, settings);
-  left.push(...tooMany);
-  const adopted: AdoptStep[] = [];
+  assertExpectedTenant(drift);
+  const { steps, left: unsuitable } = adoptSteps(drift.items, settings, new Set(kinds), readFile);
+  const unadopted = [...unsuitable];
+  const { meant, tooMany } = splitByRemovalLimit(steps, settings);
+  unadopted.push(...tooMany);
+  const adoptedSteps: AdoptStep[] = [];
   let files: readonly ChangedFile[] = [];
-  const take = (some: readonly AdoptStep[]): void => {
+  const applySteps = (batch: readonly AdoptStep[]): void => {
     try {
-      const edits = [...adopted, ...some].flatMap((step) => step.edits);
+      const edits = [...adoptedSteps, ...batch].flatMap((step) => step.edits);
       files = changeFiles(settings, edits, readFile);
-      adopted.push(...some);
+      adoptedSteps.push(...batch);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
       // Together they make a mistake: it is some of them, and the others need not wait.
-      if (some.length > 1) {
-        const half = some.length >> 1;
-        take(some.slice(0, half));
-        take(some.slice(half));
-      } else left.push(...some.flatMap(({ items }) => items.map((item) => ({ item, why: whyOf(error) }))));
+      if (batch.length > 1) {
+        const half = batch.length >> 1;
+        applySteps(batch.slice(0, half));
+        applySteps(batch.slice(half));
+      } else
+        unadopted.push(
+          ...batch.flatMap(({ items }) => items.map((item) => ({ item, why: getFailureMessage(error) }))),
+        );
     }
   };
-  if (meant.length > 0) take(meant);
-  return { files, adopted, left, findings: findingsOf(adopted, files, settings, readFile) };
+  if (meant.length > 0) applySteps(meant);
+  return {
+    files,
+    adopted: adoptedSteps,
+    left: unadopted,
+    findings: findAdoptionFindings(adoptedSteps, files, settings, readFile),
+  };
 }
 
-function findingsOf(
-  adopted: readonly AdoptStep[],
+function findAdoptionFindings(
+  adoptedSteps: readonly AdoptStep[],
   files: readonly ChangedFile[],
   { file, today }: Settings,
   readFile: (path: string) => string,
 ): Finding[] {
-  if (adopted.length === 0) return [];
-  const texts = new Map(files.map((one) => [one.file, one.after]));
+  if (adoptedSteps.length === 0) return [];
+  const texts = new Map(files.map((file) => [file.file, file.after]));
   const { settings } = inspectSettings(file, {
     today,
     readFile: (path) => texts.get(path) ?? readFile(path),
   });
-  const keys = new Set(adopted.flatMap(({ items }) => items.map(({ kind, key }) => `${kind} ${key}`)));
+  const keys = new Set(adoptedSteps.flatMap(({ items }) => items.map(({ kind, key }) => `${kind} ${key}`)));
   return (settings === undefined ? [] : judgeSettings(settings)).filter(
     ({ level, subject }) =>
       level !== "note" && subject !== undefined && keys.has(`${subject.kind} ${subject.key}`),
   );
 }
 
-function whyOf(error: EmailSecurityError): string {
+function getFailureMessage(error: EmailSecurityError): string {
   const findings = error instanceof SettingsFileError ? error.findings : [];
   return findings.find(({ level }) => level === "error")?.message ?? error.message;
 }
 
-function refuseStrange({ items, unchanged, host }: Drift): void {
+function assertExpectedTenant({ items, unchanged, host }: Drift): void {
   const missing = items.filter(({ what }) => what === "missing").length;
   if (missing < ENOUGH || unchanged > 0 || items.some(({ what }) => what === "changed")) return;
   throw new OtherTenantError(
@@ -97,7 +105,7 @@ function refuseStrange({ items, unchanged, host }: Drift): void {
 }
 
 /** The limits by which a run removes hold for the files too: a tenant that somebody emptied is no change to follow. */
-function withinLimits(
+function splitByRemovalLimit(
   steps: readonly AdoptStep[],
   { entries, vips, lists }: Settings,
 ): { readonly meant: readonly AdoptStep[]; readonly tooMany: readonly LeftItem[] } {
@@ -105,21 +113,28 @@ function withinLimits(
     { kind: "entry", name: "entries", declared: entries.length, noun: ENTRIES.noun },
     { kind: "vip", name: "vips", declared: vips.length, noun: MEMBERS.noun },
   ] as const;
-  const refused = new Map<AdoptStep, string>();
+  const refusalReasons = new Map<AdoptStep, string>();
   for (const { kind, name, declared, noun } of kinds) {
-    const going = steps.filter(({ as, items }) => as === "removed" && items[0]?.kind === kind);
-    const names = going.flatMap(({ items }) => items.map(({ value }) => value));
-    const refusal = guardRemovals(
-      { removed: names.map((name) => ({ name })), before: declared, after: declared - names.length, noun },
+    const removals = steps.filter(({ as, items }) => as === "removed" && items[0]?.kind === kind);
+    const removedValues = removals.flatMap(({ items }) => items.map(({ value }) => value));
+    const problem = guardRemovals(
+      {
+        removed: removedValues.map((listKey) => ({ name: listKey })),
+        before: declared,
+        after: declared - removedValues.length,
+        noun,
+      },
       withoutUndefined(lists[name] ?? {}),
     );
-    if (refusal === undefined) continue;
-    const [first = ""] = refusal.split("\n");
-    const why = `with all that are missing, the files ${first.replace(/\.$/, "")}; if that is meant, write \`confirmRemovals: ${names.length}\` under \`lists: {${name}: …}\`, and take it away afterwards`;
-    for (const step of going) refused.set(step, why);
+    if (problem === undefined) continue;
+    const [firstLine = ""] = problem.split("\n");
+    const reason = `with all that are missing, the files ${firstLine.replace(/\.$/, "")}; if that is meant, write \`confirmRemovals: ${removedValues.length}\` under \`lists: {${name}: …}\`, and take it away afterwards`;
+    for (const step of removals) refusalReasons.set(step, reason);
   }
   return {
-    meant: steps.filter((step) => !refused.has(step)),
-    tooMany: [...refused].flatMap(([{ items }, why]) => items.map((item) => ({ item, why }))),
+    meant: steps.filter((step) => !refusalReasons.has(step)),
+    tooMany: [...refusalReasons].flatMap(([{ items }, reason]) =>
+      items.map((item) => ({ item, why: reason })),
+    ),
   };
 }

@@ -26,7 +26,7 @@ import type { Adoptable } from "./drift-steps";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
-interface Options extends WriteOptions, OutputOptions<(typeof FORMATS)[number]> {
+interface DriftOptions extends WriteOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly today?: string;
   readonly adopt?: string;
   readonly revert?: boolean;
@@ -49,7 +49,7 @@ export function driftCommand(): Command {
     .option("--revert", "Print the commands that revert the drift, without running them")
     .option("--stack <name>", "Compare with this stack's last run, to tell console changes from file changes")
     .addOption(todayOption());
-  withOutputs(command, FORMATS).action(verb(run));
+  withOutputs(command, FORMATS).action(verb(runDriftCommand));
   return withHelp(command, {
     examples: [
       {
@@ -70,7 +70,7 @@ export function driftCommand(): Command {
   });
 }
 
-async function run(given: string | undefined, options: Options): Promise<ExitCode> {
+async function runDriftCommand(fileArgument: string | undefined, options: DriftOptions): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
   const { driftOf } = await import("../../gitops/drift.js");
   const { observe } = await import("../../plan/observed.js");
@@ -78,24 +78,24 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   const { readStackState } = await import("../../plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("./drift-report.js");
   const outputs = readOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
-  const what = await kindsToAdopt(options);
-  const file = given ?? (await defaultFile());
-  const read = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
-  let settings = read();
+  const adoptKinds = await parseAdoptKinds(options);
+  const file = fileArgument ?? (await defaultFile());
+  const loadSettings = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
+  let settings = loadSettings();
   const client = connect();
-  let known: KnownLists | undefined;
+  let knownLists: KnownLists | undefined;
   let observed: Observed;
   try {
-    known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
+    knownLists = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
     observed = await observe(client);
   } finally {
     await client.close();
   }
-  using locks = what === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
+  using locks = adoptKinds === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
   // The service may have taken its time to answer.
-  if (locks !== undefined) settings = read();
+  if (locks !== undefined) settings = loadSettings();
   await locks?.add(settings.files, waiting);
-  const drift: Drift = driftOf(settings, observed, hostOf(client), known, {
+  const drift: Drift = driftOf(settings, observed, hostOf(client), knownLists, {
     ownDomains: readOwnDomainNames(NO_STACK, process.env),
     accepting: { environment: process.env },
   });
@@ -107,13 +107,16 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   });
   if (options.revert) {
     const { revertCommands } = await import("./drift-revert.js");
-    const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
-    console.log(revertCommands(drift, up.join(" ")).join("\n"));
+    const upCommand = [
+      "pulumi up --refresh",
+      ...(options.stack === undefined ? [] : ["--stack", options.stack]),
+    ];
+    console.log(revertCommands(drift, upCommand.join(" ")).join("\n"));
   }
-  if (what === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  if (adoptKinds === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
   // Else stdout is for a program.
-  const isText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
-  return await adoptInto(settings, drift, what, { ...options, isText }, locks);
+  const printsText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
+  return await adoptAndWrite(settings, drift, adoptKinds, { ...options, isText: printsText }, locks);
 }
 
 /**
@@ -122,43 +125,43 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
  * @returns undefined where nothing is adopted.
  * @throws {ConfigurationError} for an unknown kind, or one that needs `--stack`.
  */
-async function kindsToAdopt({
+async function parseAdoptKinds({
   adopt,
   stack,
   dryRun,
   commit,
   pr,
-}: Options): Promise<readonly Adoptable[] | undefined> {
+}: DriftOptions): Promise<readonly Adoptable[] | undefined> {
   if (adopt === undefined) {
     if (dryRun ?? commit ?? pr)
       throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
     return undefined;
   }
   const { ADOPTABLE } = await import("./drift-steps.js");
-  const words = adopt.split(",").map((word) => word.trim());
-  const what = ADOPTABLE.filter((one) => words.includes(one));
-  const strange = words.find((word) => !ADOPTABLE.some((one) => one === word));
-  if (strange !== undefined) {
+  const names = adopt.split(",").map((name) => name.trim());
+  const kinds = ADOPTABLE.filter((kind) => names.includes(kind));
+  const unknownKind = names.find((name) => !ADOPTABLE.some((kind) => kind === name));
+  if (unknownKind !== undefined) {
     throw new ConfigurationError(
-      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas, not ${quote(strange)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
+      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas, not ${quote(unknownKind)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
     );
   }
-  if (stack === undefined && what.some((one) => one !== "added")) {
+  if (stack === undefined && kinds.some((kind) => kind !== "added")) {
     throw new ConfigurationError(
-      `--adopt ${what.filter((one) => one !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
+      `--adopt ${kinds.filter((kind) => kind !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
     );
   }
-  return what;
+  return kinds;
 }
 
 /** So many lines of each kind; the files, and the report, have them all. */
-const SHOWN = 50;
+const MAX_SHOWN_ITEMS = 50;
 
-async function adoptInto(
+async function adoptAndWrite(
   settings: Settings,
   drift: Drift,
-  what: readonly Adoptable[],
-  options: Options & { readonly isText: boolean },
+  kinds: readonly Adoptable[],
+  options: DriftOptions & { readonly isText: boolean },
   locks: FileLocks | undefined,
 ): Promise<ExitCode> {
   const { findingText } = await import("../../files/finding.js");
@@ -166,23 +169,23 @@ async function adoptInto(
   const { adopt } = await import("./drift-adopt.js");
   const { adoptMessage, countsOf, stepName, stepTransition } = await import("./drift-message.js");
   const { driftTransition, isUnmanagedItem } = await import("../../gitops/drift.js");
-  const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
+  const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), kinds);
   // A line each, whatever the service or a file holds.
-  const say = (line: string): void => console.error(fitted(printable(line), process.stderr));
-  const sayAll = <T>(
-    all: readonly T[],
-    transitionOf: (one: T) => Transition,
-    textOf: (one: T) => string,
-    where: string,
+  const log = (line: string): void => console.error(fitted(printable(line), process.stderr));
+  const logTruncated = <T>(
+    items: readonly T[],
+    getTransition: (item: T) => Transition,
+    formatItem: (item: T) => string,
+    moreHint: string,
   ): void => {
-    const { shown, more } = cutByDanger(all, SHOWN, transitionOf);
-    for (const one of shown) say(textOf(one));
-    if (more !== undefined) say(`… and ${more}; ${where}.`);
+    const { shown, more } = cutByDanger(items, MAX_SHOWN_ITEMS, getTransition);
+    for (const item of shown) log(formatItem(item));
+    if (more !== undefined) log(`… and ${more}; ${moreHint}.`);
   };
-  const show = options.isText ? console.log : console.error;
-  const code = await showAndWrite(files, adoptMessage(adopted), options, { show, locks });
-  if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
-  sayAll(
+  const print = options.isText ? console.log : console.error;
+  const code = await showAndWrite(files, adoptMessage(adopted), options, { show: print, locks });
+  if (adopted.length > 0) log(`${countsOf(adopted)}: ${describeNextStep(options)}`);
+  logTruncated(
     adopted.filter(({ lost }) => lost !== undefined),
     stepTransition,
     (step) => `${stepName(step)}: ${step.lost}.`,
@@ -193,38 +196,40 @@ async function adoptInto(
       step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const),
     ),
   );
-  sayAll(
+  logTruncated(
     findings,
     ({ subject }) => transitions.get(`${subject?.kind} ${subject?.key}`) ?? {},
     findingText,
     "`email-security lint` shows all of them once they are in the files",
   );
-  sayAll(
+  logTruncated(
     left,
     ({ item }) => driftTransition(item),
     ({ item, why }) =>
       `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
     "`email-security drift` shows all of them",
   );
-  const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
-  const others = drift.items.filter((item) => !taken.has(item));
-  const staying = others.filter((item) => isUnmanagedItem(item, settings)).length;
-  const mended = others.length - staying;
-  if (mended > 0) {
-    const isMore = others.some((item) => item.what === "changed" || item.what === "missing");
-    const way = isMore ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
-    say(`${mended} more differ from what is declared: the next \`pulumi up --refresh\` mends them${way}.`);
+  const handledItems = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
+  const otherItems = drift.items.filter((item) => !handledItems.has(item));
+  const unmanagedCount = otherItems.filter((item) => isUnmanagedItem(item, settings)).length;
+  const revertedCount = otherItems.length - unmanagedCount;
+  if (revertedCount > 0) {
+    const hasAdoptable = otherItems.some((item) => item.what === "changed" || item.what === "missing");
+    const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
+    log(
+      `${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` mends them${advice}.`,
+    );
   }
-  if (staying > 0) {
-    say(
-      `${staying} more that nobody declares: by the mode of the list, no run removes them; \`--adopt added\` takes them into the files.`,
+  if (unmanagedCount > 0) {
+    log(
+      `${unmanagedCount} more that nobody declares: by the mode of the list, no run removes them; \`--adopt added\` takes them into the files.`,
     );
   }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return left.length + others.length > 0 ? EXIT.changes : code;
+  return left.length + otherItems.length > 0 ? EXIT.changes : code;
 }
 
-function nextStep({ dryRun, commit, pr }: Options): string {
+function describeNextStep({ dryRun, commit, pr }: DriftOptions): string {
   if (dryRun) return "would be adopted; nothing was written.";
   if (commit ?? pr) return "adopted; say who answers for each, where the team's policy asks for it.";
   return "adopted; look at `git diff`, say who answers for each, and open a pull request.";

@@ -5,33 +5,37 @@ import { excerpt } from "../../settings/text";
 import { ADOPTABLE, type AdoptStep } from "./drift-steps";
 
 /** How what was adopted from a tenant is told in git, and to those who review it: what, by whom it was made, what is lost. */
-export function adoptMessage(adopted: readonly AdoptStep[]): ChangeMessage {
-  const [first] = adopted;
-  const name = first?.items[0]?.value ?? "";
-  const more = adopted.length > 1 ? `-and-${adopted.length - 1}-more` : "";
+export function adoptMessage(steps: readonly AdoptStep[]): ChangeMessage {
+  const [firstStep] = steps;
+  const value = firstStep?.items[0]?.value ?? "";
+  const branchSuffix = steps.length > 1 ? `-and-${steps.length - 1}-more` : "";
   const title =
-    adopted.length === 1 && first !== undefined
-      ? `Adopt from the tenant: ${first.as} ${stepName(first)}`
-      : `Adopt from the tenant: ${countsOf(adopted)}`;
-  const { shown, more: hidden } = cutByDanger(adopted, SHOWN, stepTransition);
-  const rest = hidden === undefined ? [] : [`- and ${hidden}; the diff shows all of them`];
-  return { title, body: [...shown.map(lineOf), ...rest].join("\n"), branch: `adopt-${name}${more}` };
+    steps.length === 1 && firstStep !== undefined
+      ? `Adopt from the tenant: ${firstStep.as} ${stepName(firstStep)}`
+      : `Adopt from the tenant: ${countsOf(steps)}`;
+  const { shown, more: moreSteps } = cutByDanger(steps, MAX_LISTED_STEPS, stepTransition);
+  const moreLines = moreSteps === undefined ? [] : [`- and ${moreSteps}; the diff shows all of them`];
+  return {
+    title,
+    body: [...shown.map(formatAdoptStep), ...moreLines].join("\n"),
+    branch: `adopt-${value}${branchSuffix}`,
+  };
 }
 
-const SHOWN = 100;
+const MAX_LISTED_STEPS = 100;
 
 /** What the files declare otherwise once it is adopted. */
 export function stepTransition({ items }: AdoptStep): Transition {
   // A changed scope is two items: the declared one that is missing, and the one that is there.
-  const [first, last] = [items[0], items.at(-1)];
-  return { from: first && driftTransition(first).from, to: last && driftTransition(last).to };
+  const [firstStep, last] = [items[0], items.at(-1)];
+  return { from: firstStep && driftTransition(firstStep).from, to: last && driftTransition(last).to };
 }
 
 /** What was adopted, counted: `2 added, 1 removed`. */
-export function countsOf(adopted: readonly AdoptStep[]): string {
-  return ADOPTABLE.flatMap((as) => {
-    const count = adopted.filter((step) => step.as === as).length;
-    return count === 0 ? [] : [`${count} ${as}`];
+export function countsOf(steps: readonly AdoptStep[]): string {
+  return ADOPTABLE.flatMap((action) => {
+    const count = steps.filter((step) => step.as === action).length;
+    return count === 0 ? [] : [`${count} ${action}`];
   }).join(", ");
 }
 
@@ -42,11 +46,11 @@ export function stepName({ items }: AdoptStep): string {
   return `${list} ${excerpt(item?.value ?? "", 300)}`;
 }
 
-function lineOf(step: AdoptStep): string {
+function formatAdoptStep(step: AdoptStep): string {
   const { by, at } = step.items.at(-1)?.there ?? {};
-  const who = by === undefined ? "" : ` by ${excerpt(by)}`;
-  const when = at === undefined ? "" : ` on ${excerpt(at)}`;
-  const made = who + when === "" ? "" : `, made${who}${when}`;
-  const lost = step.lost === undefined ? "" : `; ${step.lost}`;
-  return `- ${step.as} ${stepName(step)}${made}${lost}`;
+  const authorText = by === undefined ? "" : ` by ${excerpt(by)}`;
+  const dateText = at === undefined ? "" : ` on ${excerpt(at)}`;
+  const creationText = authorText + dateText === "" ? "" : `, made${authorText}${dateText}`;
+  const lossText = step.lost === undefined ? "" : `; ${step.lost}`;
+  return `- ${step.as} ${stepName(step)}${creationText}${lossText}`;
 }

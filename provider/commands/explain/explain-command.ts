@@ -22,7 +22,7 @@ export function explainCommand(): Command {
       )
       // A slip in a variable's name, which other verbs refuse, is what this may be asked about.
       .action(async (code: string | undefined) => {
-        process.exitCode = await explain(code);
+        process.exitCode = await runExplainCommand(code);
       }),
     {
       examples: [
@@ -38,61 +38,63 @@ export function explainCommand(): Command {
   );
 }
 
-async function explain(written: string | undefined): Promise<ExitCode> {
+async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
   // Loaded here, so that no other verb pays for it.
   const explanations = await import("./explanations.js");
-  if (written === undefined) {
-    process.stdout.write(listText(explanations));
+  if (input === undefined) {
+    process.stdout.write(formatCodeList(explanations));
     return EXIT.clean;
   }
-  const code = explanations.codeOf(written);
+  const code = explanations.codeOf(input);
   if (code !== undefined) {
-    process.stdout.write(explanationText(code, explanations.explanationOf(code)));
+    process.stdout.write(formatExplanation(code, explanations.explanationOf(code)));
     return EXIT.clean;
   }
   const { RULES } = await import("../../files/rules.js");
-  const rule = RULES.get(written.toLowerCase());
+  const rule = RULES.get(input.toLowerCase());
   if (rule !== undefined) {
     process.stdout.write(`${bold(rule.code)}\n${wrapped(`${rule.title}. ${rule.help}`)}\n`);
     return EXIT.clean;
   }
-  const near = explanations.nearestCode(written) ?? nearestName(written, [...RULES.keys()]);
-  const meant = near === undefined ? "`email-security explain` lists all" : `did you mean ${near}?`;
-  console.error(`error: there is no error code ${quote(written, 100)}; ${meant}`);
+  const closest = explanations.nearestCode(input) ?? nearestName(input, [...RULES.keys()]);
+  const suggestion =
+    closest === undefined ? "`email-security explain` lists all" : `did you mean ${closest}?`;
+  console.error(`error: there is no error code ${quote(input, 100)}; ${suggestion}`);
   return EXIT.error;
 }
 
-function explanationText(code: Code, { means, example, causes, remedies, next }: Explanation): string {
-  const part = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
-  const parts = [
+function formatExplanation(code: Code, { means, example, causes, remedies, next }: Explanation): string {
+  const formatSection = (title: string, lines: readonly string[]): string =>
+    [bold(title), ...lines].join("\n");
+  const sections = [
     `${bold(code)}\n${wrapped(means)}`,
-    part(
+    formatSection(
       "For example",
       example.split("\n").map((line) => itemText(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
     ),
-    part(
+    formatSection(
       "It usually comes of",
       causes.map((cause) => itemText("  - ", cause)),
     ),
-    part(
+    formatSection(
       "What to do",
-      remedies.map((remedy, at) => itemText(`  ${at + 1}. `, remedy)),
+      remedies.map((remedy, index) => itemText(`  ${index + 1}. `, remedy)),
     ),
     `${bold("Next")}\n  ${next}`,
   ];
-  return `${parts.join("\n\n")}\n`;
+  return `${sections.join("\n\n")}\n`;
 }
 
-function listText({ explanationOf, GROUPS }: typeof import("./explanations.js")): string {
+function formatCodeList({ explanationOf, GROUPS }: typeof import("./explanations.js")): string {
   const width = Math.max(...GROUPS.flatMap(({ codes }) => codes.map((code) => code.length))) + 2;
-  const groups = GROUPS.map(({ title, codes }) => {
+  const groupTexts = GROUPS.map(({ title, codes }) => {
     const lines = codes.map((code) => {
-      const [first = ""] = explanationOf(code).means.split(/(?<=\.) /);
-      return itemText(`  ${code.padEnd(width)}`, first);
+      const [firstSentence = ""] = explanationOf(code).means.split(/(?<=\.) /);
+      return itemText(`  ${code.padEnd(width)}`, firstSentence);
     });
     return [bold(title), ...lines].join("\n");
   });
-  return `${groups.join("\n\n")}\n\nMore of one: email-security explain CODE\n`;
+  return `${groupTexts.join("\n\n")}\n\nMore of one: email-security explain CODE\n`;
 }
 
 function bold(text: string): string {

@@ -28,43 +28,43 @@ export type Code = ErrorCode | RiskCode;
 
 /** What codes are about, in the order in which they are listed. */
 export const GROUPS: readonly { readonly title: string; readonly codes: readonly Code[] }[] = [
-  { title: "Configuration and arguments", codes: codesOf(CONFIGURATION_ERRORS) },
-  { title: "The service, and the way to it", codes: codesOf(SERVICE_ERRORS) },
-  { title: "Resources at their tenant", codes: codesOf(TENANT_ERRORS) },
-  { title: "Settings files, plans and exports", codes: codesOf(FILE_ERRORS) },
-  { title: "Rollouts", codes: codesOf(ROLLOUT_ERRORS) },
-  { title: "Pulumi and its stacks", codes: codesOf(PULUMI_ERRORS) },
+  { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
+  { title: "The service, and the way to it", codes: getCodes(SERVICE_ERRORS) },
+  { title: "Resources at their tenant", codes: getCodes(TENANT_ERRORS) },
+  { title: "Settings files, plans and exports", codes: getCodes(FILE_ERRORS) },
+  { title: "Rollouts", codes: getCodes(ROLLOUT_ERRORS) },
+  { title: "Pulumi and its stacks", codes: getCodes(PULUMI_ERRORS) },
   { title: "Risky entries, which are refused", codes: RISK_CODES },
-  { title: "The sandbox", codes: codesOf(SANDBOX_ERRORS) },
+  { title: "The sandbox", codes: getCodes(SANDBOX_ERRORS) },
 ];
 
-function codesOf<Code extends string>(errors: Readonly<Record<Code, Explanation>>): Code[] {
-  return Object.keys(errors) as Code[];
+function getCodes<Key extends string>(errors: Readonly<Record<Key, Explanation>>): Key[] {
+  return Object.keys(errors) as Key[];
 }
 
 /** What is told of a code. */
 export function explanationOf(code: Code): Explanation {
-  return isRisk(code) ? riskExplanation(code) : EXPLANATIONS[code];
+  return isRiskCode(code) ? riskExplanation(code) : EXPLANATIONS[code];
 }
 
 /** A code as somebody writes it: in lower case too, in brackets, without `ERR_`. Undefined where there is no such code. */
-export function codeOf(written: string): Code | undefined {
-  const bare = written.trim().replace(/^[[(]|[\])]$/g, "");
-  const risk = bare.toLowerCase().replace(/[_\s]/g, "-");
-  if (isRisk(risk)) return risk;
-  const error = bare.toUpperCase().replace(/[-\s]/g, "_");
-  const full = error.startsWith("ERR_") ? error : `ERR_${error}`;
-  return Object.hasOwn(EXPLANATIONS, full) ? (full as ErrorCode) : undefined;
+export function codeOf(input: string): Code | undefined {
+  const trimmed = input.trim().replace(/^[[(]|[\])]$/g, "");
+  const risk = trimmed.toLowerCase().replace(/[_\s]/g, "-");
+  if (isRiskCode(risk)) return risk;
+  const error = trimmed.toUpperCase().replace(/[-\s]/g, "_");
+  const fullCode = error.startsWith("ERR_") ? error : `ERR_${error}`;
+  return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ErrorCode) : undefined;
 }
 
 /** The code that a misspelt one was meant for; undefined where none is near. */
-export function nearestCode(written: string): Code | undefined {
-  const short = (code: string): string => code.replace(/^ERR_/i, "");
-  const known = [...codesOf(EXPLANATIONS), ...RISK_CODES].map(short);
-  const near = nearestName(short(written.trim()), known);
-  return near === undefined ? undefined : codeOf(near);
+export function nearestCode(input: string): Code | undefined {
+  const stripPrefix = (code: string): string => code.replace(/^ERR_/i, "");
+  const knownCodes = [...getCodes(EXPLANATIONS), ...RISK_CODES].map(stripPrefix);
+  const closest = nearestName(stripPrefix(input.trim()), knownCodes);
+  return closest === undefined ? undefined : codeOf(closest);
 }
 
-function isRisk(code: string): code is RiskCode {
+function isRiskCode(code: string): code is RiskCode {
   return (RISK_CODES as readonly string[]).includes(code);
 }

@@ -3,16 +3,16 @@ import { RISKS, type RiskCode, type RiskSubject, refusalOf } from "../../setting
 import type { Explanation } from "./explanation";
 
 /** What is told of a risk beside what is known of it anyway. */
-interface RiskTold {
+interface RiskDetails {
   /** An entry that has it, of a tenant whose own domain is acme.example. */
   readonly sample: RiskSubject;
   readonly causes: readonly string[];
   readonly instead: string;
 }
 
-const OWN = new OwnDomains(["acme.example"]);
+const EXAMPLE_OWN_DOMAINS = new OwnDomains(["acme.example"]);
 
-const TOLD: Readonly<Record<RiskCode, RiskTold>> = {
+const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   "allow-public-suffix": {
     sample: { list: "allow", value: "co.uk", entryType: "domain" },
     causes: [
@@ -58,15 +58,15 @@ const TOLD: Readonly<Record<RiskCode, RiskTold>> = {
 };
 
 /** The codes of risky entries. */
-export const RISK_CODES = Object.keys(TOLD) as RiskCode[];
+export const RISK_CODES = Object.keys(RISK_DETAILS) as RiskCode[];
 
 /** What is told of the code of a risky entry, made of what refuses it. */
 export function riskExplanation(code: RiskCode): Explanation {
   const { title, why } = RISKS[code];
-  const { sample, causes, instead } = TOLD[code];
+  const { sample, causes, instead } = RISK_DETAILS[code];
   return {
     means: `An entry ${title}. ${why}`,
-    example: `value ${refusalOf(sample, OWN)}`,
+    example: `value ${refusalOf(sample, EXAMPLE_OWN_DOMAINS)}`,
     causes,
     remedies: [
       instead,

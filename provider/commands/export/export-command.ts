@@ -37,7 +37,7 @@ export function exportCommand(): Command {
         "Overwrite an earlier export, with confirmation where people's edits would be lost",
         false,
       )
-      .action(verb(run)),
+      .action(verb(runExportCommand)),
     {
       examples: [
         {
@@ -61,7 +61,7 @@ export function exportCommand(): Command {
   );
 }
 
-interface CommandOptions {
+interface ExportCommandOptions {
   readonly to?: string;
   readonly pulumiImport?: string;
   readonly wholeLists: boolean;
@@ -71,26 +71,26 @@ interface CommandOptions {
 }
 
 /** What is written, from a reading of the tenant. */
-type Write = (observed: Observed, client: SettingsClient) => Promise<void>;
+type WriteExport = (observed: Observed, client: SettingsClient) => Promise<void>;
 
-async function run(options: CommandOptions): Promise<ExitCode> {
+async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode> {
   const { to, pulumiImport } = options;
-  refuseOptions(options);
-  const ownDomains = readOwnDomains(options);
+  assertExportOptions(options);
+  const ownDomains = parseOwnDomainsOption(options);
   const { observe } = await import("../../plan/observed.js");
   // What can't be written is told before anything is asked of the service.
-  const writes = [
-    to === undefined ? undefined : await settingsFiles(to, ownDomains, options),
-    pulumiImport === undefined ? undefined : await importFile(pulumiImport, ownDomains, options),
+  const writers = [
+    to === undefined ? undefined : await prepareSettingsFiles(to, ownDomains, options),
+    pulumiImport === undefined ? undefined : await prepareImportFile(pulumiImport, ownDomains, options),
   ];
   const client = connect();
   const observed = await observe(client);
-  for (const write of writes) await write?.(observed, client);
+  for (const writer of writers) await writer?.(observed, client);
   return EXIT.clean;
 }
 
-function refuseOptions({ to, pulumiImport, wholeLists, includeAutomatic }: CommandOptions): void {
-  const refusal =
+function assertExportOptions({ to, pulumiImport, wholeLists, includeAutomatic }: ExportCommandOptions): void {
+  const problem =
     to === undefined && pulumiImport === undefined
       ? "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
       : wholeLists && pulumiImport === undefined
@@ -98,75 +98,75 @@ function refuseOptions({ to, pulumiImport, wholeLists, includeAutomatic }: Comma
         : wholeLists && includeAutomatic && to === undefined
           ? "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it."
           : undefined;
-  if (refusal !== undefined) throw new EmailSecurityError("ERR_EXPORT_OPTION", refusal);
+  if (problem !== undefined) throw new EmailSecurityError("ERR_EXPORT_OPTION", problem);
 }
 
-function readOwnDomains({ ownDomains }: CommandOptions): readonly string[] {
-  const own = parseOwnDomains(ownDomains ?? process.env["EMAIL_SECURITY_OWN_DOMAINS"] ?? "");
-  if (own.ok) return own.value;
-  const from = ownDomains === undefined ? "EMAIL_SECURITY_OWN_DOMAINS" : "--own-domains";
-  throw new EmailSecurityError("ERR_EXPORT_OPTION", `${from} ${own.reason}.`);
+function parseOwnDomainsOption({ ownDomains }: ExportCommandOptions): readonly string[] {
+  const parsed = parseOwnDomains(ownDomains ?? process.env["EMAIL_SECURITY_OWN_DOMAINS"] ?? "");
+  if (parsed.ok) return parsed.value;
+  const source = ownDomains === undefined ? "EMAIL_SECURITY_OWN_DOMAINS" : "--own-domains";
+  throw new EmailSecurityError("ERR_EXPORT_OPTION", `${source} ${parsed.reason}.`);
 }
 
-async function settingsFiles(
+async function prepareSettingsFiles(
   to: string,
   ownDomains: readonly string[],
-  { includeAutomatic, force }: CommandOptions,
-): Promise<Write> {
+  { includeAutomatic, force }: ExportCommandOptions,
+): Promise<WriteExport> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export.js");
   const { writeFolder } = await import("../../files/write-settings.js");
-  const assertNothingThere = (): string[] => {
-    const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
-    if (there.length === 0 || force) return there;
+  const assertNoExistingExport = (): string[] => {
+    const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
+    if (existingFiles.length === 0 || force) return existingFiles;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
-      `${quote(to, 300)} has ${there.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
+      `${quote(to, 300)} has ${existingFiles.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
     );
   };
-  assertNothingThere();
+  assertNoExistingExport();
   return async (observed, client) => {
     const { host } = new URL(client.baseUrl);
-    const exported = exportSettings(observed, { host, ownDomains, includeAutomatic });
-    await confirmLoss(to, assertNothingThere(), exported.files);
+    const tenantExport = exportSettings(observed, { host, ownDomains, includeAutomatic });
+    await confirmLostContent(to, assertNoExistingExport(), tenantExport.files);
     using locks = await lockFiles([join(to, SETTINGS_FILE)]);
-    const there = assertNothingThere();
-    writeFolder(to, exported.files);
+    const existingFiles = assertNoExistingExport();
+    writeFolder(to, tenantExport.files);
     locks.release();
 
-    const { files, entries, vips, risky, automatic, left } = exported;
-    const stale = there.filter((name) => !files.has(name));
-    print(
-      `Wrote ${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
+    const { files, entries, vips, risky, automatic, left } = tenantExport;
+    const staleFiles = existingFiles.filter((name) => !files.has(name));
+    printLines(
+      `Wrote ${formatNounCount(entries, "allow/deny entry", "allow/deny entries")} and ${formatNounCount(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
     );
     if (risky > 0) {
-      print(
-        `${count(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
+      printLines(
+        `${formatNounCount(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
       );
     }
-    tellAutomatic(automatic, "and named in vips.yaml");
-    print(
+    printAutomatic(automatic, "and named in vips.yaml");
+    printLines(
       `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program; its first \`pulumi up\` changes nothing.`,
     );
-    tellLeft(left, "all in the files");
-    if (stale.length > 0) {
+    printNotes(left, "all in the files");
+    if (staleFiles.length > 0) {
       console.error(
-        `note: ${stale.join(", ")} of an earlier export ${stale.length === 1 ? "is" : "are"} included no more; remove ${stale.length === 1 ? "it" : "them"}`,
+        `note: ${staleFiles.join(", ")} of an earlier export ${staleFiles.length === 1 ? "is" : "are"} included no more; remove ${staleFiles.length === 1 ? "it" : "them"}`,
       );
     }
   };
 }
 
 /** Lists what writing over files drops, and has a person confirm it. */
-async function confirmLoss(
+async function confirmLostContent(
   to: string,
-  there: readonly string[],
+  existingFiles: readonly string[],
   files: ReadonlyMap<string, string>,
 ): Promise<void> {
   const { lostByExport } = await import("./lost-by-export.js");
-  const before = new Map(there.map((name) => [name, readFileSync(join(to, name), "utf8")]));
-  const lost = lostByExport(before, files);
-  if (lost.length === 0) return;
-  const list = lost.map((one) => `  ${printable(one)}`).join("\n");
+  const contentByFile = new Map(existingFiles.map((name) => [name, readFileSync(join(to, name), "utf8")]));
+  const lostContent = lostByExport(contentByFile, files);
+  if (lostContent.length === 0) return;
+  const list = lostContent.map((item) => `  ${printable(item)}`).join("\n");
   const advice = `The export holds only what the tenant knows. Export to another folder and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
   console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
   const { isConfirmed } = await import("../change/ask-change.js");
@@ -177,72 +177,72 @@ async function confirmLoss(
   );
 }
 
-async function importFile(
+async function prepareImportFile(
   file: string,
   ownDomains: readonly string[],
-  { includeAutomatic, wholeLists, force }: CommandOptions,
-): Promise<Write> {
-  const made = await import("./export-import-file.js");
+  { includeAutomatic, wholeLists, force }: ExportCommandOptions,
+): Promise<WriteExport> {
+  const importModule = await import("./export-import-file.js");
   const { writeFolder } = await import("../../files/write-settings.js");
-  const assertNotThere = (): void => {
+  const assertNoExistingFile = (): void => {
     if (!existsSync(file) || force) return;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
       `${quote(file, 300)} is there already, and nothing was written. Give another name, or --force to write over it.`,
     );
   };
-  assertNotThere();
+  assertNoExistingFile();
   return async (observed) => {
-    const automaticToo = includeAutomatic && !wholeLists;
-    const { text, resources, entries, vips, risky, automatic, left } = made.importFile(observed, {
+    const withAutomatic = includeAutomatic && !wholeLists;
+    const { text, resources, entries, vips, risky, automatic, left } = importModule.importFile(observed, {
       ownDomains,
-      includeAutomatic: automaticToo,
+      includeAutomatic: withAutomatic,
       wholeLists,
     });
     using locks = await lockFiles([file]);
-    assertNotThere();
+    assertNoExistingFile();
     writeFolder(dirname(file), new Map([[basename(file), text]]));
     locks.release();
 
-    const what = `${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")}`;
-    print(
-      `Wrote the import of ${what} to ${printable(file)}, as ${count(resources, "resource", "resources")}.`,
+    const summary = `${formatNounCount(entries, "allow/deny entry", "allow/deny entries")} and ${formatNounCount(vips, "VIP", "VIPs")}`;
+    printLines(
+      `Wrote the import of ${summary} to ${printable(file)}, as ${formatNounCount(resources, "resource", "resources")}.`,
     );
     if (risky > 0) {
-      print(
-        `${count(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
+      printLines(
+        `${formatNounCount(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
       );
     }
-    tellAutomatic(automatic, "and not imported");
-    tellLeft(left, "none of which the file names");
+    printAutomatic(automatic, "and not imported");
+    printNotes(left, "none of which the file names");
     console.log(
       `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
     );
-    print(
+    printLines(
       "and put what that wrote into the program; the next `pulumi up` changes nothing. (Where your Pulumi writes no program, `pulumi stack export` has the arguments of each.)",
     );
   };
 }
 
-function print(text: string): void {
+function printLines(text: string): void {
   console.log(fitted(text));
 }
 
-function tellAutomatic(automatic: number, how: string): void {
+function printAutomatic(automatic: number, note: string): void {
   if (automatic === 0) return;
-  print(
-    `${count(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${how}.`,
+  printLines(
+    `${formatNounCount(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${note}.`,
   );
 }
 
 /** How many lines of what can't be declared are shown. */
-const SHOWN = 200;
+const MAX_NOTES = 200;
 
-function tellLeft(left: readonly string[], rest: string): void {
-  for (const text of left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(text)}`));
-  if (left.length > SHOWN) console.error(`note: and ${left.length - SHOWN} more, ${rest}`);
+function printNotes(notes: readonly string[], moreHint: string): void {
+  for (const text of notes.slice(0, MAX_NOTES)) console.error(harmless(`note: ${printable(text)}`));
+  if (notes.length > MAX_NOTES) console.error(`note: and ${notes.length - MAX_NOTES} more, ${moreHint}`);
 }
 
-function count(number: number, one: string, many: string): string {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+function formatNounCount(count: number, singular: string, plural: string): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? singular : plural}`;
 }

@@ -53,28 +53,28 @@ export interface ImportFile {
 export function importFile(observed: Observed, options: ImportFileOptions = {}): ImportFile {
   const { ownDomains = [], includeAutomatic = false, wholeLists = false } = options;
   refuseStrangers(observed, ownDomains);
-  const own = new OwnDomains(ownDomains);
-  const entries = declarableEntries(observed.rows, { own, acceptRisk: IMPORTED_RISK });
+  const ownDomainSet = new OwnDomains(ownDomains);
+  const entries = declarableEntries(observed.rows, { own: ownDomainSet, acceptRisk: IMPORTED_RISK });
   const rows = [...observed.vips.values()];
   const automatic = includeAutomatic ? [] : rows.filter(isAutomatic);
-  const wanted = includeAutomatic ? rows : rows.filter((row) => !isAutomatic(row));
-  const vips = wanted.map((row) => (wholeLists ? declarableVip(row) : declarableAlone(row)));
+  const includedRows = includeAutomatic ? rows : rows.filter((row) => !isAutomatic(row));
+  const vips = includedRows.map((row) => (wholeLists ? declarableVip(row) : toDeclarableVip(row)));
 
   const declared = entries.filter(isDeclarable);
-  const members = vips.filter(isDeclarable);
+  const declaredVips = vips.filter(isDeclarable);
   const resources = wholeLists
     ? WHOLE_LISTS
-    : [...entryResources(declared, observed), ...vipResources(members)];
+    : [...buildEntryResources(declared, observed), ...buildVipResources(declaredVips)];
   return {
-    text: textOf(resources),
+    text: formatImportFile(resources),
     resources: resources.length,
     entries: declared.length,
-    vips: members.length,
+    vips: declaredVips.length,
     risky: declared.filter(({ element }) => element["acceptRisk"] !== undefined).length,
     automatic: automatic.length,
     left: [
-      ...entries.flatMap((one) => leftOf(one, describeEntry)),
-      ...vips.flatMap((one) => leftOf(one, describeVip)),
+      ...entries.flatMap((item) => describeNotImported(item, describeEntry)),
+      ...vips.flatMap((item) => describeNotImported(item, describeVip)),
       ...observed.namelessVips.map(
         (row) => `${describeVip(row)}: has no mailbox by which a program could name it; it stays a VIP`,
       ),
@@ -94,28 +94,28 @@ const WHOLE_LISTS: readonly ImportedResource[] = [
   { type: nativeType("VipList"), name: "vip-list", id: "vip-list" },
 ];
 
-function entryResources(
+function buildEntryResources(
   entries: readonly Declared<AllowDenyEntryRow>[],
   { rows }: Observed,
 ): ImportedResource[] {
   const byValue = Map.groupBy(rows, (row) => naturalKey(row.entry_type, row.value));
   const ids = new Set(rows.map(({ id }) => id));
-  const names = namesOf(entries.map(({ row, key }) => `${row.list} ${key}`));
+  const names = buildResourceNames(entries.map(({ row, key }) => `${row.list} ${key}`));
   const resources = entries.map(({ row, key }): ImportedResource => {
-    const name = nameOfEntry(row, byValue.get(naturalKey(row.entry_type, row.value)) ?? []);
+    const importName = nameOfEntry(row, byValue.get(naturalKey(row.entry_type, row.value)) ?? []);
     return {
       type: nativeType("AllowDenyEntry"),
       name: names.get(`${row.list} ${key}`) ?? "",
       // What is another entry's id is taken for that one.
-      id: ids.has(name) ? resourceId(row) : name,
+      id: ids.has(importName) ? resourceId(row) : importName,
     };
   });
-  return sorted(resources);
+  return sortResources(resources);
 }
 
-function vipResources(vips: readonly Declared<VipEmployeeRow>[]): ImportedResource[] {
-  const names = namesOf(vips.map(({ key }) => `vip ${key}`));
-  return sorted(
+function buildVipResources(vips: readonly Declared<VipEmployeeRow>[]): ImportedResource[] {
+  const names = buildResourceNames(vips.map(({ key }) => `vip ${key}`));
+  return sortResources(
     vips.map(({ key }) => ({
       type: nativeType("VipEmployee"),
       name: names.get(`vip ${key}`) ?? "",
@@ -125,37 +125,38 @@ function vipResources(vips: readonly Declared<VipEmployeeRow>[]): ImportedResour
 }
 
 /** A VIP as a resource of its own can declare it: by its mailbox, whatever its comment says. */
-function declarableAlone(row: VipEmployeeRow): Declarable<VipEmployeeRow> {
+function toDeclarableVip(row: VipEmployeeRow): Declarable<VipEmployeeRow> {
   const mailbox = parseMailbox(canonicalMailbox(row.email ?? ""));
   if (!mailbox.ok) return { row, ok: false, reason: mailbox.reason };
   return { row, ok: true, key: mailbox.value, text: "", element: { email: mailbox.value }, twins: [] };
 }
 
 /** A longer name is cut, and told apart as those that would be the same are. */
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 /**
  * A name for each key: what can stand in one in every language, such as `deny-evil-example`. Those that would have the
  * same name have a digest of their key behind it, so that none depends on the order.
  */
-function namesOf(keys: readonly string[]): ReadonlyMap<string, string> {
-  const byName = Map.groupBy(keys, plainName);
-  const isPlain = (key: string): boolean =>
-    byName.get(plainName(key))?.length === 1 && plainName(key).length <= LONGEST_NAME;
-  const names = new Map(keys.filter(isPlain).map((key) => [key, plainName(key)]));
-  const taken = new Set(names.values());
-  for (const key of keys.filter((one) => !isPlain(one)).sort()) {
+function buildResourceNames(keys: readonly string[]): ReadonlyMap<string, string> {
+  const byName = Map.groupBy(keys, formatPlainName);
+  const hasPlainName = (key: string): boolean =>
+    byName.get(formatPlainName(key))?.length === 1 && formatPlainName(key).length <= MAX_NAME_LENGTH;
+  const names = new Map(keys.filter(hasPlainName).map((key) => [key, formatPlainName(key)]));
+  const usedNames = new Set(names.values());
+  for (const key of keys.filter((key) => !hasPlainName(key)).sort()) {
     const digest = createHash("sha256").update(key).digest("hex");
     let length = 8;
-    const candidate = (): string => `${plainName(key).slice(0, LONGEST_NAME)}-${digest.slice(0, length)}`;
-    while (taken.has(candidate())) length += 4;
+    const candidate = (): string =>
+      `${formatPlainName(key).slice(0, MAX_NAME_LENGTH)}-${digest.slice(0, length)}`;
+    while (usedNames.has(candidate())) length += 4;
     names.set(key, candidate());
-    taken.add(candidate());
+    usedNames.add(candidate());
   }
   return names;
 }
 
-function plainName(key: string): string {
+function formatPlainName(key: string): string {
   return key
     .normalize("NFKD")
     .toLowerCase()
@@ -164,19 +165,19 @@ function plainName(key: string): string {
     .replace(/^-|-$/g, "");
 }
 
-function sorted(resources: readonly ImportedResource[]): ImportedResource[] {
-  return resources.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+function sortResources(resources: readonly ImportedResource[]): ImportedResource[] {
+  return resources.toSorted((one, otherResource) => (one.name < otherResource.name ? -1 : 1));
 }
 
 /** JSON with a line for each resource. */
-function textOf(resources: readonly ImportedResource[]): string {
-  const lines = resources.map((one) => `    ${JSON.stringify(one)}`);
+function formatImportFile(resources: readonly ImportedResource[]): string {
+  const lines = resources.map((resource) => `    ${JSON.stringify(resource)}`);
   return printableJson(`{\n  "resources": [\n${lines.join(",\n")}${lines.length === 0 ? "" : "\n"}  ]\n}\n`);
 }
 
-function leftOf<Row>(one: Declarable<Row>, describe: (row: Row) => string): string[] {
-  if (!one.ok) return [`${describe(one.row)}: ${one.reason}`];
-  return one.twins.map(
-    (twin) => `${describe(twin)}: is imported already by another of the same value and scope`,
+function describeNotImported<Row>(item: Declarable<Row>, formatRow: (row: Row) => string): string[] {
+  if (!item.ok) return [`${formatRow(item.row)}: ${item.reason}`];
+  return item.twins.map(
+    (duplicate) => `${formatRow(duplicate)}: is imported already by another of the same value and scope`,
   );
 }

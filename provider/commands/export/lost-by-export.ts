@@ -12,59 +12,61 @@ type Files = ReadonlyMap<string, string>;
  * What people wrote into exported files that a new export does not hold, in lines for a person: a tenant knows no tickets, no
  * ends and no policy. Empty when nothing is lost.
  *
- * @param before the texts of the files that are there, by their names.
- * @param after those of the export.
+ * @param filesBefore the texts of the files that are there, by their names.
+ * @param filesAfter those of the export.
  */
-export function lostByExport(before: Files, after: Files): readonly string[] {
-  const [old, next] = [contentOf(before), contentOf(after)];
-  const lost = old.unreadable.map((name) => `${name} whole: it can't be read`);
-  for (const [key, values] of old.rules) {
-    const kept = next.rules.get(key) ?? [];
-    const missing = values.filter((value) => !kept.some((one) => isSame(one, value)));
-    if (missing.length === 0) continue;
-    lost.push(key === "include" ? `\`include\` of ${named(missing.map(String))}` : `\`${key}\``);
+export function lostByExport(filesBefore: Files, filesAfter: Files): readonly string[] {
+  const [oldContent, newContent] = [parseContent(filesBefore), parseContent(filesAfter)];
+  const losses = oldContent.unreadable.map((name) => `${name} whole: it can't be read`);
+  for (const [key, values] of oldContent.rules) {
+    const keptValues = newContent.rules.get(key) ?? [];
+    const missingValues = values.filter((value) => !keptValues.some((item) => isSame(item, value)));
+    if (missingValues.length === 0) continue;
+    losses.push(
+      key === "include" ? `\`include\` of ${formatNames(missingValues.map(String))}` : `\`${key}\``,
+    );
   }
-  const gone: string[] = [];
+  const missingNames: string[] = [];
   const byAttribute = new Map<string, string[]>();
-  for (const [subject, { name, attributes }] of old.elements) {
-    const there = next.elements.get(subject);
-    if (there === undefined) {
-      gone.push(name);
+  for (const [subject, { name, attributes }] of oldContent.elements) {
+    const exportedElement = newContent.elements.get(subject);
+    if (exportedElement === undefined) {
+      missingNames.push(name);
       continue;
     }
     for (const [attribute, value] of Object.entries(attributes)) {
-      if (isSame(there.attributes[attribute], value) || isAcceptedByExport(value)) continue;
+      if (isSame(exportedElement.attributes[attribute], value) || isAcceptedByExport(value)) continue;
       byAttribute.set(attribute, [...(byAttribute.get(attribute) ?? []), name]);
     }
   }
-  for (const [attribute, names] of byAttribute) lost.push(`\`${attribute}\` of ${named(names)}`);
-  const comments = [...old.comments].filter((one) => !next.comments.has(one));
-  if (comments.length > 0) lost.push(`the comments ${named(comments)}`);
-  if (gone.length > 0) lost.push(`${named(gone)}, which the tenant doesn't hold`);
-  return lost;
+  for (const [attribute, names] of byAttribute) losses.push(`\`${attribute}\` of ${formatNames(names)}`);
+  const comments = [...oldContent.comments].filter((item) => !newContent.comments.has(item));
+  if (comments.length > 0) losses.push(`the comments ${formatNames(comments)}`);
+  if (missingNames.length > 0) losses.push(`${formatNames(missingNames)}, which the tenant doesn't hold`);
+  return losses;
 }
 
-interface Content {
+interface ParsedContent {
   readonly unreadable: readonly string[];
   /** Each key of a file but its elements, with what the files say under it. */
   readonly rules: ReadonlyMap<string, readonly unknown[]>;
-  readonly elements: ReadonlyMap<string, Element>;
+  readonly elements: ReadonlyMap<string, ContentElement>;
   /** The comments of the YAML, but for the date of an export. */
   readonly comments: ReadonlySet<string>;
 }
 
-interface Element {
+interface ContentElement {
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-function contentOf(files: Files): Content {
+function parseContent(files: Files): ParsedContent {
   const unreadable: string[] = [];
   const rules = new Map<string, unknown[]>();
-  const elements = new Map<string, Element>();
+  const elements = new Map<string, ContentElement>();
   const comments = new Set<string>();
   for (const [name, text] of files) {
-    for (const comment of commentsIn(text)) comments.add(comment);
+    for (const comment of listComments(text)) comments.add(comment);
     const { value } = readYaml(text, name);
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       unreadable.push(name);
@@ -72,7 +74,7 @@ function contentOf(files: Files): Content {
     }
     for (const [key, content] of Object.entries(value)) {
       if (key === "allow" || key === "deny" || key === "vips") {
-        for (const one of Array.isArray(content) ? content : []) addElement(elements, key, one);
+        for (const item of Array.isArray(content) ? content : []) addElement(elements, key, item);
       } else if (key !== "version") {
         const values = key === "include" && Array.isArray(content) ? content : [content];
         rules.set(key, [...(rules.get(key) ?? []), ...values]);
@@ -85,26 +87,31 @@ function contentOf(files: Files): Content {
 /** What the lexer puts before a scalar without quotes, or in a block, which may begin as a comment does. */
 const SCALAR = "\u001F";
 
-function* commentsIn(text: string): Iterable<string> {
-  let before = "";
+function* listComments(text: string): Iterable<string> {
+  let previousLexeme = "";
   for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme.startsWith("#") && before !== SCALAR && !lexeme.startsWith("# Exported "))
+    if (lexeme.startsWith("#") && previousLexeme !== SCALAR && !lexeme.startsWith("# Exported "))
       yield quote(lexeme, 100);
-    before = lexeme;
+    previousLexeme = lexeme;
   }
 }
 
-function addElement(elements: Map<string, Element>, section: "allow" | "deny" | "vips", one: unknown): void {
-  const element = typeof one === "string" ? { value: one } : (one as Record<string, unknown>);
+function addElement(
+  elements: Map<string, ContentElement>,
+  section: "allow" | "deny" | "vips",
+  rawElement: unknown,
+): void {
+  const element =
+    typeof rawElement === "string" ? { value: rawElement } : (rawElement as Record<string, unknown>);
   const { value, email, scope = DEFAULT_VERDICT_SCOPE, type: _type, ...attributes } = element ?? {};
   const name = String(email ?? value);
   const subject = section === "vips" ? mailbox(name) : `${canonical(name)} ${String(scope)}`;
   elements.set(`${section} ${subject}`, { name, attributes });
 }
 
-const NAMED = 5;
+const MAX_NAMES = 5;
 
-function named(names: readonly string[]): string {
-  const rest = names.length - NAMED;
-  return `${names.slice(0, NAMED).join(", ")}${rest > 0 ? ` and ${rest.toLocaleString("en")} more` : ""}`;
+function formatNames(names: readonly string[]): string {
+  const hiddenCount = names.length - MAX_NAMES;
+  return `${names.slice(0, MAX_NAMES).join(", ")}${hiddenCount > 0 ? ` and ${hiddenCount.toLocaleString("en")} more` : ""}`;
 }

@@ -22,7 +22,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
-interface Options extends Selecting, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
+interface FindOptions extends Selecting, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
@@ -64,7 +64,7 @@ export function findCommand(): Command {
   withJournal(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(
     todayOption(),
   );
-  withOutputs(command, FORMATS).action(verb(run));
+  withOutputs(command, FORMATS).action(verb(runFindCommand));
   return withHelp(command, {
     examples: [
       { does: "in the files and at the tenant of the environment", line: "find evil.example" },
@@ -82,40 +82,42 @@ export function findCommand(): Command {
   });
 }
 
-async function run(values: readonly string[], options: Options): Promise<ExitCode> {
+async function runFindCommand(values: readonly string[], options: FindOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { wantedOf } = await import("../../gitops/find/wanted.js");
   const { Matcher } = await import("../../gitops/find/matcher.js");
   const { FIND_FORMAT } = await import("../../gitops/find/find-schema.js");
-  const wanted = wantedOf(values.flatMap(valuesOf), options.sender);
-  const matcher = new Matcher(wanted, { below: options.below === true });
-  const at = new Date().toISOString();
-  const tenants = isForAll(options) ? await inAll(matcher, options) : [await inOne(matcher, options)];
+  const queries = wantedOf(values.flatMap(expandValue), options.sender);
+  const matcher = new Matcher(queries, { below: options.below === true });
+  const searchedAt = new Date().toISOString();
+  const tenants = isFleetSearch(options)
+    ? await searchFleet(matcher, options)
+    : [await searchTenant(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
-  const report = { format: FIND_FORMAT, at, wanted, tenants, isComplete } as const;
+  const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./find-text.js")).findText(report, columns),
     csv: async () => (await import("./find-csv.js")).findCsv(report),
     json: async () => (await import("../../gitops/find/find-schema.js")).findJson(report),
   });
   if (!isComplete) {
-    const some = tenants.filter(({ unread }) => unread.length > 0).length;
+    const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
     if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
-        `warning: of ${tenants.length}, ${some} could not be read as a whole; there may be more.`,
+        `warning: of ${tenants.length}, ${incompleteCount} could not be read as a whole; there may be more.`,
       );
     return EXIT.error;
   }
   return tenants.some(({ found }) => found.length > 0) ? EXIT.changes : EXIT.clean;
 }
 
-function valuesOf(value: string): readonly string[] {
+function expandValue(value: string): readonly string[] {
   return value === "-" ? valuesOnStandardInput() : [value];
 }
 
-function isForAll({ all, targets, only, except, label, file, stack }: Options): boolean {
+function isFleetSearch({ all, targets, only, except, label, file, stack }: FindOptions): boolean {
   // Whoever selects among tenants means those of the targets file.
-  const isAll = all === true || [targets, only, except, label].some((given) => given !== undefined);
+  const isAll = all === true || [targets, only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
       "--file and --stack are of one tenant; leave them out to Search all tenants of the targets file.",
@@ -124,34 +126,34 @@ function isForAll({ all, targets, only, except, label, file, stack }: Options): 
   return isAll;
 }
 
-async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
+async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantFound> {
   const { findTenant, readMatching } = await import("../../gitops/find/find-tenant.js");
   const { hostOf } = await import("../../gitops/plan-tenant.js");
   const { offline, stack, today } = options;
-  const file = options.file ?? (await fileIfAny(offline === true));
+  const file = options.file ?? (await findOptionalFile(offline === true));
   let client: SettingsClient | undefined;
-  let unconnected: { readonly error: unknown } | undefined;
+  let connectionFailure: { readonly error: unknown } | undefined;
   try {
     client = offline ? undefined : connect();
   } catch (error) {
     // What the files say is told all the same.
     if (file === undefined) throw error;
-    unconnected = { error };
+    connectionFailure = { error };
   }
   try {
-    const [tenant = unconnected, state] = await Promise.all([
+    const [tenantResult = connectionFailure, stackResult] = await Promise.all([
       client &&
-        readMatching(client, matcher, undefined, await peopleOf(file)).then(
+        readMatching(client, matcher, undefined, await readExpectedIdentity(file)).then(
           (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),
-      stack === undefined ? undefined : stateOf(stack),
+      stack === undefined ? undefined : readStack(stack),
     ]);
     const host = client && hostOf(client);
     const name = file ?? host ?? "";
     return findTenant(matcher, {
       name,
-      ...withoutUndefined({ host, file, tenant, stack: state }),
+      ...withoutUndefined({ host, file, tenant: tenantResult, stack: stackResult }),
       reading: { today },
     });
   } finally {
@@ -160,7 +162,7 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
 }
 
 /** Whose people a settings file says its tenant has, however much else is wrong with it; undefined where it doesn't. */
-async function peopleOf(file: string | undefined): Promise<ExpectedPeople | undefined> {
+async function readExpectedIdentity(file: string | undefined): Promise<ExpectedPeople | undefined> {
   if (file === undefined) return undefined;
   const { inspectSettings } = await import("../../files/read-settings.js");
   const { settings, draft } = inspectSettings(file, { together: false });
@@ -169,48 +171,48 @@ async function peopleOf(file: string | undefined): Promise<ExpectedPeople | unde
 }
 
 /** The settings file; where there is none, the tenant is looked at alone, which is told. */
-async function fileIfAny(isNeeded: boolean): Promise<string | undefined> {
+async function findOptionalFile(isRequired: boolean): Promise<string | undefined> {
   try {
     return await defaultFile();
   } catch (error) {
-    if (isNeeded || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
+    if (isRequired || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
     console.error("note: there are no settings files here; only the tenant is looked at.");
     return undefined;
   }
 }
 
-async function stateOf(name: string) {
+async function readStack(name: string) {
   const { readStackState } = await import("../../plan/stack-state.js");
   return await readStackState(name, undefined).then(
-    (known) => ({ name, known }),
+    (knownLists) => ({ name, known: knownLists }),
     (error: unknown) => ({ name, error }),
   );
 }
 
-async function inAll(matcher: Matcher, options: Options): Promise<readonly TenantFound[]> {
+async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantFound[]> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../../fleet/find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
   const { memoryOf, openJournals, stackStates } = await import("../../cli/fleet-journals.js");
   const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
-  const all = readTargets(options.targets ?? TARGETS_FILE);
-  const { targets, services } = all;
+  const targetsFile = readTargets(options.targets ?? TARGETS_FILE);
+  const { targets, services } = targetsFile;
   const selected = selectTargets(targets, selectionOf(options));
-  const how = { concurrency, ...withoutUndefined({ today }) };
-  if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...how });
+  const searchOptions = { concurrency, ...withoutUndefined({ today }) };
+  if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...searchOptions });
   const log = (line: string): void => console.error(harmless(line));
-  const place = await journalToRead(options.database);
+  const journalUrl = await journalToRead(options.database);
   // Open the journal before the permits, which would create one.
-  const journals = await openJournals([place], all, log);
+  const journals = await openJournals([journalUrl], targetsFile, log);
   try {
-    const permits = await permitsForReading(place, services, log);
+    const rateLimits = await permitsForReading(journalUrl, services, log);
     try {
-      const reach = { environment: process.env, permits: permits.of };
-      const memory = memoryOf(journals, targets, await stackStates(all.file, all.project));
-      return await findInFleet(matcher, selected, { reach, memory, ...how });
+      const requestContext = { environment: process.env, permits: rateLimits.of };
+      const memory = memoryOf(journals, targets, await stackStates(targetsFile.file, targetsFile.project));
+      return await findInFleet(matcher, selected, { reach: requestContext, memory, ...searchOptions });
     } finally {
-      await permits.close();
+      await rateLimits.close();
     }
   } finally {
     for (const { database } of journals) await database.close();

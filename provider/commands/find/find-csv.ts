@@ -5,7 +5,7 @@ import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { detailsOf } from "../../settings/standing-text";
 import { harmless } from "../../settings/text";
 
-const TITLES = [
+const COLUMN_TITLES = [
   "looked for",
   "how",
   "tenant",
@@ -34,9 +34,9 @@ const TITLES = [
  */
 export function findCsv({ tenants }: FindReport): string {
   const rows = tenants.flatMap((tenant) => [
-    ...tenant.found.flatMap((found) => rowsOf(tenant, found)),
+    ...tenant.found.flatMap((match) => formatMatchRows(tenant, match)),
     ...tenant.unread.map(({ where, code, message }) =>
-      row({
+      formatRow({
         tenant: tenant.name,
         host: tenant.host,
         state: "not read",
@@ -45,48 +45,54 @@ export function findCsv({ tenants }: FindReport): string {
       }),
     ),
   ]);
-  return csvText([TITLES, ...rows]);
+  return csvText([COLUMN_TITLES, ...rows]);
 }
 
-function rowsOf({ name, host, decisions }: TenantFound, found: Found): string[][] {
-  const { kind, wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = found;
-  const [late] = ended;
-  const about = declared ?? late;
-  const decides = decisions
-    .filter(({ sender, decides: one }) => kind === "entry" && sender === wanted && one?.key === key)
+function formatMatchRows({ name, host, decisions }: TenantFound, match: Found): string[][] {
+  const { kind, wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = match;
+  const [firstInactive] = ended;
+  const declaration = declared ?? firstInactive;
+  const decidesFor = decisions
+    .filter(({ sender, decides: entry }) => kind === "entry" && sender === wanted && entry?.key === key)
     .map(
       ({ sender, scope, isKnown }) =>
         `${sender}${scope === "global" ? "" : ` (${scope})`}${isKnown ? "" : ", as is assumed"}`,
     );
-  return (there.length === 0 ? [undefined] : there).map((one) =>
-    row({
+  return (there.length === 0 ? [undefined] : there).map((entry) =>
+    formatRow({
       "looked for": wanted,
       how,
       tenant: name,
       host,
-      list: about?.list ?? one?.list ?? stack?.list,
+      list: declaration?.list ?? entry?.list ?? stack?.list,
       value,
       scope: verdictScope,
       state,
-      file: about && lineOf(about),
-      "included at": about?.includedAt.map(lineOf).join(" < "),
-      ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [titleOf(name), about?.[name]?.toString()])),
-      ended: late && (late.removedAt === undefined ? late.why : `${late.why} at ${lineOf(late.removedAt)}`),
-      "list at the tenant": one?.list,
-      ...Object.fromEntries(detailsOf(one ?? {}).map(([name, text]) => [`${name} at the tenant`, text])),
-      "created by": one?.by,
-      "created at": one?.at,
-      source: one?.source,
+      file: declaration && formatLine(declaration),
+      "included at": declaration?.includedAt.map(formatLine).join(" < "),
+      ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [titleOf(name), declaration?.[name]?.toString()])),
+      ended:
+        firstInactive &&
+        (firstInactive.removedAt === undefined
+          ? firstInactive.why
+          : `${firstInactive.why} at ${formatLine(firstInactive.removedAt)}`),
+      "list at the tenant": entry?.list,
+      ...Object.fromEntries(
+        detailsOf(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail]),
+      ),
+      "created by": entry?.by,
+      "created at": entry?.at,
+      source: entry?.source,
       stack: stack?.stack,
-      "decides for": decides.join("; "),
+      "decides for": decidesFor.join("; "),
     }),
   );
 }
 
-function row(cells: Readonly<Record<string, string | undefined>>): string[] {
-  return TITLES.map((title) => harmless(cells[title] ?? ""));
+function formatRow(cells: Readonly<Record<string, string | undefined>>): string[] {
+  return COLUMN_TITLES.map((title) => harmless(cells[title] ?? ""));
 }
 
-function lineOf({ file, line }: Line): string {
+function formatLine({ file, line }: Line): string {
   return `${file}:${line}`;
 }

@@ -21,11 +21,11 @@ import { excerpt, excerptOfSentences, harmless, printable, quote } from "../../s
 import { unicodeOf } from "../../settings/unicode-value";
 
 /** So many tenants of a group are named. */
-const NAMED = 100;
+const MAX_NAMES = 100;
 /** Longer than what an error says of whose key opens which tenant, and what to do about it. */
-const LONGEST_MESSAGE = 1_000;
+const MAX_MESSAGE_LENGTH = 1_000;
 /** So many reasons why something could not be read are told. */
-const UNREAD = 20;
+const MAX_UNREADABLE = 20;
 
 /**
  * What was found, for a terminal. What is the same in several tenants is told once. Nothing from outside does anything in it.
@@ -34,194 +34,220 @@ const UNREAD = 20;
  */
 export function findText(report: FindReport, columns = 80): string {
   const lines: string[] = [];
-  const say = (indent: number, text: string): void => {
+  const addLine = (indent: number, text: string): void => {
     lines.push(...hanging(indent, text, columns));
   };
-  for (const wanted of report.wanted) {
+  for (const query of report.wanted) {
     if (lines.length > 0) lines.push("");
-    tellWanted(wanted, report, say);
+    addQuery(query, report, addLine);
   }
-  tellUnread(report, (indent, text) => {
+  addUnreadable(report, (indent, text) => {
     if (indent === 0) lines.push("");
-    say(indent, text);
+    addLine(indent, text);
   });
   return harmless(`${lines.join("\n")}\n`);
 }
 
-type Say = (indent: number, text: string) => void;
+type AddLine = (indent: number, text: string) => void;
 
-function tellWanted(wanted: Wanted, { tenants }: FindReport, say: Say): void {
-  const groups = new Map<string, { readonly found: Found; readonly members: Member[] }>();
-  const having = new Set<TenantFound>();
+function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): void {
+  const groups = new Map<string, { readonly found: Found; readonly members: GroupMember[] }>();
+  const matchingTenants = new Set<TenantFound>();
   for (const tenant of tenants) {
-    for (const found of tenant.found) {
-      if (found.wanted !== wanted.value) continue;
-      if (found.state !== "ended") having.add(tenant);
-      const id = identityOf(found);
-      const group = groups.get(id) ?? { found, members: [] };
-      group.members.push({ tenant, found });
-      groups.set(id, group);
+    for (const match of tenant.found) {
+      if (match.wanted !== query.value) continue;
+      if (match.state !== "ended") matchingTenants.add(tenant);
+      const matchKey = getMatchKey(match);
+      const group = groups.get(matchKey) ?? { found: match, members: [] };
+      group.members.push({ tenant, found: match });
+      groups.set(matchKey, group);
     }
   }
-  const isMany = tenants.length > 1;
+  const isFleet = tenants.length > 1;
   // Nobody knows what one holds that could not be read, whatever its files declare.
-  const unread = tenants.filter(isUnread).length;
-  const readHaving = [...having].filter((one) => !isUnread(one)).length;
-  const searched = counted(tenants.length - unread, "tenant");
-  const more = unread === 0 ? "" : `, and ${counted(unread, "tenant")} could not be read`;
-  const where = isMany ? ` in ${readHaving} of ${searched}${more}` : "";
-  const name = named(wanted.value);
-  if (groups.size === 0) say(0, `${name}: nothing found${isMany ? ` in ${searched}${more}` : ""}.`);
-  else say(0, `${name}: ${having.size === 0 ? "no entry stands" : "found"}${having.size === 0 ? "" : where}`);
-  for (const { found, members } of groups.values()) tellGroup(found, members, isMany, say);
-  if (wanted.isSender) tellDecisions(wanted, tenants, say);
+  const unreadableCount = tenants.filter(isUnreadable).length;
+  const readableCount = [...matchingTenants].filter((tenant) => !isUnreadable(tenant)).length;
+  const searchedText = counted(tenants.length - unreadableCount, "tenant");
+  const unreadableText =
+    unreadableCount === 0 ? "" : `, and ${counted(unreadableCount, "tenant")} could not be read`;
+  const scopeText = isFleet ? ` in ${readableCount} of ${searchedText}${unreadableText}` : "";
+  const queryLabel = formatFoundValue(query.value);
+  if (groups.size === 0)
+    addLine(0, `${queryLabel}: nothing found${isFleet ? ` in ${searchedText}${unreadableText}` : ""}.`);
+  else
+    addLine(
+      0,
+      `${queryLabel}: ${matchingTenants.size === 0 ? "no entry stands" : "found"}${matchingTenants.size === 0 ? "" : scopeText}`,
+    );
+  for (const { found, members } of groups.values()) addGroup(found, members, isFleet, addLine);
+  if (query.isSender) addDecisions(query, tenants, addLine);
 }
 
-function isUnread({ unread }: TenantFound): boolean {
+function isUnreadable({ unread }: TenantFound): boolean {
   return unread.some(({ where }) => where === "tenant");
 }
 
-interface Member {
+interface GroupMember {
   readonly tenant: TenantFound;
   readonly found: Found;
 }
 
-function tellGroup(found: Found, members: readonly Member[], isMany: boolean, say: Say): void {
-  const { declared, ended, there, stack, value, how, state } = found;
-  const { verdictScope = DEFAULT_VERDICT_SCOPE } = found;
-  const lists = [...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list])];
-  const list = (
+function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolean, addLine: AddLine): void {
+  const { declared, ended, there, stack, value, how, state } = match;
+  const { verdictScope = DEFAULT_VERDICT_SCOPE } = match;
+  const listNames = [
+    ...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list]),
+  ];
+  const listText = (
     there.length > 0
-      ? [...new Set(there.map((one) => one.list))]
-      : lists.filter((one) => one !== undefined).slice(0, 1)
+      ? [...new Set(there.map((occurrence) => occurrence.list))]
+      : listNames.filter((occurrence) => occurrence !== undefined).slice(0, 1)
   )
-    .map(listWord)
+    .map(formatListName)
     .join(" and ");
-  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
-  say(
+  const scopeText = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
+  addLine(
     2,
-    `${list} ${named(value)}${scope}${HOW[how]}: ${STATES[state]}${isMany ? `, ${counted(members.length, "tenant")}` : ""}`,
+    `${listText} ${formatFoundValue(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${counted(members.length, "tenant")}` : ""}`,
   );
-  if (isMany) say(6, `in ${namesOf(members.map(({ tenant }) => tenant))}`);
+  if (isFleet) addLine(6, `in ${formatTenantNames(members.map(({ tenant }) => tenant))}`);
   if (declared !== undefined) {
-    say(
+    addLine(
       6,
-      `declared at ${linesOf(declared, members.length > 1)}${state === "differs" && declared.list !== "vip" ? ` on the ${declared.list} list` : ""}`,
+      `declared at ${formatIncludeChain(declared, members.length > 1)}${state === "differs" && declared.list !== "vip" ? ` on the ${declared.list} list` : ""}`,
     );
-    if (declared.overrides.length > 0) say(6, `in the place of ${declared.overrides.map(lineOf).join(", ")}`);
-    for (const fact of factsOf(declared)) say(6, fact);
+    if (declared.overrides.length > 0)
+      addLine(6, `in the place of ${declared.overrides.map(formatFileLine).join(", ")}`);
+    for (const detail of describeOccurrence(declared)) addLine(6, detail);
   }
-  for (const one of ended) tellEnded(one, declared === undefined, members.length > 1, say);
-  tellRows(found, members, say);
+  for (const occurrence of ended)
+    addInactive(occurrence, declared === undefined, members.length > 1, addLine);
+  addRows(match, members, addLine);
   if (stack !== undefined) {
-    const details = detailsText(stack);
-    const about = details === "" ? "" : `, ${details}`;
-    say(
+    const details = formatEntryDetails(stack);
+    const detailSuffix = details === "" ? "" : `, ${details}`;
+    addLine(
       6,
-      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${about}`,
+      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(match.key)}: ${formatListName(stack.list)}${detailSuffix}`,
     );
   }
 }
 
-function tellEnded(one: EndedThere, isAll: boolean, isShared: boolean, say: Say): void {
-  const { why, removedAt, expires, list } = one;
-  const how =
+function addInactive(
+  occurrence: EndedThere,
+  withDetails: boolean,
+  hidesOwnInclude: boolean,
+  addLine: AddLine,
+): void {
+  const { why, removedAt, expires, list } = occurrence;
+  const reasonText =
     why === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
-      : `taken out at ${removedAt === undefined ? "" : lineOf(removedAt)}`;
-  say(6, `${listWord(list)} declared at ${linesOf(one, isShared)}, ${how}`);
-  if (isAll) for (const fact of factsOf(one, why === "expired")) say(6, fact);
+      : `taken out at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
+  addLine(
+    6,
+    `${formatListName(list)} declared at ${formatIncludeChain(occurrence, hidesOwnInclude)}, ${reasonText}`,
+  );
+  if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
 }
 
-function tellRows({ state, declared, there }: Found, members: readonly Member[], say: Say): void {
-  for (const [at, row] of there.entries()) {
-    const isPlain = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
-    if (!isPlain) {
-      say(6, `at the tenant: ${listWord(row.list)}, ${detailsText(row) || "no comment"}`);
-    } else if (state === "differs" || there.length > 1) say(6, `at the tenant: ${listWord(row.list)}`);
-    const makers = [...new Set(members.map(({ found }) => madeBy(found.there[at])))];
-    const [only = ""] = makers;
-    if (makers.length === 1) say(6, only);
-    else say(6, `made by different people or at different times; --format json shows each`);
+function addRows({ state, declared, there }: Found, members: readonly GroupMember[], addLine: AddLine): void {
+  for (const [index, row] of there.entries()) {
+    const hasNoDetails = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
+    if (!hasNoDetails) {
+      addLine(6, `at the tenant: ${formatListName(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
+    } else if (state === "differs" || there.length > 1)
+      addLine(6, `at the tenant: ${formatListName(row.list)}`);
+    const creations = [...new Set(members.map(({ found }) => formatRowCreation(found.there[index])))];
+    const [onlyCreation = ""] = creations;
+    if (creations.length === 1) addLine(6, onlyCreation);
+    else addLine(6, `made by different people or at different times; --format json shows each`);
   }
 }
 
-function detailsText(one: object): string {
-  return detailsOf(one)
+function formatEntryDetails(entry: object): string {
+  return detailsOf(entry)
     .map(([name, text]) => `${name} ${quote(onOneLine(text), 300)}`)
     .join(", ");
 }
 
-function madeBy(row: RowThere | undefined): string {
+function formatRowCreation(row: RowThere | undefined): string {
   const { list, by, at, source } = row ?? {};
-  const how = source === undefined ? "" : `, source ${excerpt(source)}`;
-  if (by === undefined && at === undefined) return `who made it, the service does not tell${how}`;
-  const made = list === "vip" ? "added" : "made";
-  return `${made}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${how}`;
+  const sourceText = source === undefined ? "" : `, source ${excerpt(source)}`;
+  if (by === undefined && at === undefined) return `who made it, the service does not tell${sourceText}`;
+  const verb = list === "vip" ? "added" : "made";
+  return `${verb}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
 }
 
-function factsOf({ comment, acceptRisk, expires, ...declared }: DeclaredThere, isOver = false): string[] {
-  const facts = factsSaid(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
-  if (expires !== undefined && !isOver)
-    facts.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
+function describeOccurrence(
+  { comment, acceptRisk, expires, ...declared }: DeclaredThere,
+  isExpired = false,
+): string[] {
+  const details = factsSaid(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
+  if (expires !== undefined && !isExpired)
+    details.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
   return [
-    ...(facts.length === 0 ? [] : [facts.join(", ")]),
+    ...(details.length === 0 ? [] : [details.join(", ")]),
     ...(comment === undefined ? [] : [`comment ${quote(onOneLine(comment), 300)}`]),
     ...(acceptRisk === undefined ? [] : [`risk accepted: ${quote(onOneLine(acceptRisk), 300)}`]),
   ];
 }
 
-/** @param isShared whether it is told for several tenants, each of which includes the file itself. */
-function linesOf({ includedAt, ...line }: DeclaredThere, isShared: boolean): string {
-  const chain = (isShared ? includedAt.slice(0, -1) : includedAt).map(lineOf);
-  return [lineOf(line), ...chain].join(", included at ");
+/** @param hidesOwnInclude whether it is told for several tenants, each of which includes the file itself. */
+function formatIncludeChain({ includedAt, ...line }: DeclaredThere, hidesOwnInclude: boolean): string {
+  const includeLocations = (hidesOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
+  return [formatFileLine(line), ...includeLocations].join(", included at ");
 }
 
-function tellDecisions({ value }: Wanted, tenants: readonly TenantFound[], say: Say): void {
+function addDecisions({ value }: Wanted, tenants: readonly TenantFound[], addLine: AddLine): void {
   const groups = new Map<string, TenantFound[]>();
   for (const tenant of tenants) {
     for (const decision of tenant.decisions) {
       if (decision.sender !== value) continue;
-      const text = decisionText(decision);
+      const text = formatDecision(decision);
       groups.set(text, [...(groups.get(text) ?? []), tenant]);
     }
   }
-  for (const [text, some] of groups) {
-    say(2, text);
-    if (tenants.length > 1) say(6, `in ${namesOf(some)}`);
+  for (const [text, groupTenants] of groups) {
+    addLine(2, text);
+    if (tenants.length > 1) addLine(6, `in ${formatTenantNames(groupTenants)}`);
   }
 }
 
-function decisionText({ sender, scope, of, decides, others, isKnown }: Decision): string {
-  const which = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
-  const by = of === "files" ? ", by the files" : "";
-  if (decides === undefined) return `No entry decides for ${which} from ${named(sender)}${by}.`;
-  const beside = others === 0 ? "" : `, before ${counted(others, "other")}`;
-  const doubt = isKnown
+function formatDecision({ sender, scope, of, decides, others, isKnown }: Decision): string {
+  const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
+  const byText = of === "files" ? ", by the files" : "";
+  if (decides === undefined)
+    return `No entry decides for ${mailText} from ${formatFoundValue(sender)}${byText}.`;
+  const precedenceText = others === 0 ? "" : `, before ${counted(others, "other")}`;
+  const caveat = isKnown
     ? ""
     : " That is assumed: the service's reference says neither which of several entries decides, nor whether a domain stands for what is below it.";
-  return `${excerpt(decides.list)} ${named(decides.value)} decides for ${which} from ${named(sender)}${beside}${by}.${doubt}`;
+  return `${excerpt(decides.list)} ${formatFoundValue(decides.value)} decides for ${mailText} from ${formatFoundValue(sender)}${precedenceText}${byText}.${caveat}`;
 }
 
-function tellUnread({ tenants, isComplete }: FindReport, say: Say): void {
+function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): void {
   if (isComplete) return;
-  const all = tenants.flatMap((tenant) => tenant.unread.map((one) => ({ tenant, ...one })));
-  const groups = [...Map.groupBy(all, ({ where, code, message }) => `${where} ${code} ${message}`).values()];
-  say(0, "Not all could be read, so there may be more:");
-  for (const [first, ...others] of groups.slice(0, UNREAD)) {
-    if (first === undefined) continue;
-    const names = namesOf([first, ...others].map(({ tenant }) => tenant));
-    say(
+  const problems = tenants.flatMap((tenant) => tenant.unread.map((problem) => ({ tenant, ...problem })));
+  const groups = [
+    ...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values(),
+  ];
+  addLine(0, "Not all could be read, so there may be more:");
+  for (const [firstSource, ...others] of groups.slice(0, MAX_UNREADABLE)) {
+    if (firstSource === undefined) continue;
+    const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
+    addLine(
       2,
-      `${names}, ${WHERE[first.where]}: ${excerptOfSentences(first.message, LONGEST_MESSAGE)} [${first.code}]`,
+      `${names}, ${SOURCE_TEXT[firstSource.where]}: ${excerptOfSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
     );
   }
-  if (groups.length > UNREAD) say(2, `and ${groups.length - UNREAD} more reasons, which --format json shows`);
+  if (groups.length > MAX_UNREADABLE)
+    addLine(2, `and ${groups.length - MAX_UNREADABLE} more reasons, which --format json shows`);
 }
 
-const WHERE = { file: "its files", tenant: "the tenant", stack: "its stack" } as const;
+const SOURCE_TEXT = { file: "its files", tenant: "the tenant", stack: "its stack" } as const;
 
-const HOW: Readonly<Record<How, string>> = {
+const MATCH_TYPE_TEXT: Readonly<Record<How, string>> = {
   exact: "",
   domain: ", the mailbox's domain",
   parent: ", a domain above it",
@@ -230,7 +256,7 @@ const HOW: Readonly<Record<How, string>> = {
   below: ", below it",
 };
 
-const STATES: Readonly<Record<FoundState, string>> = {
+const STATE_TEXT: Readonly<Record<FoundState, string>> = {
   agrees: "file and tenant agree",
   differs: "file and tenant differ",
   missing: "declared, and not at the tenant",
@@ -243,28 +269,38 @@ const STATES: Readonly<Record<FoundState, string>> = {
 };
 
 /** What is the same of all tenants of a group: all but the tenant's own line of inclusion, ids, and who made it when. */
-function identityOf({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
-  const shared = (one: DeclaredThere | undefined) =>
-    one && { ...one, includedAt: one.includedAt.slice(0, -1) };
-  const rows = there.map((row) => [row.list, sentOf(row), row.source]);
-  return JSON.stringify([kind, wanted, how, key, state, shared(declared), ended.map(shared), rows, stack]);
+function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
+  const withoutTopInclude = (occurrence: DeclaredThere | undefined) =>
+    occurrence && { ...occurrence, includedAt: occurrence.includedAt.slice(0, -1) };
+  const rowKeys = there.map((row) => [row.list, sentOf(row), row.source]);
+  return JSON.stringify([
+    kind,
+    wanted,
+    how,
+    key,
+    state,
+    withoutTopInclude(declared),
+    ended.map(withoutTopInclude),
+    rowKeys,
+    stack,
+  ]);
 }
 
-function namesOf(tenants: readonly TenantFound[]): string {
-  const names = tenants.slice(0, NAMED).map(({ name }) => excerpt(name));
-  const more = tenants.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more, which --format json names` : ""}`;
+function formatTenantNames(tenants: readonly TenantFound[]): string {
+  const names = tenants.slice(0, MAX_NAMES).map(({ name }) => excerpt(name));
+  const hiddenCount = tenants.length - names.length;
+  return `${names.join(", ")}${hiddenCount > 0 ? ` and ${hiddenCount} more, which --format json names` : ""}`;
 }
 
-function listWord(list: string): string {
+function formatListName(list: string): string {
   return list === "vip" ? "VIP" : excerpt(list);
 }
 
-function named(value: string): string {
+function formatFoundValue(value: string): string {
   const unicode = unicodeOf(value);
   return `${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}`;
 }
 
-function lineOf({ file, line }: Line): string {
+function formatFileLine({ file, line }: Line): string {
   return `${printable(file)}:${line}`;
 }

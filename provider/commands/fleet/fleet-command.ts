@@ -8,14 +8,14 @@ import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
-type Options = FleetReading & OutputOptions<(typeof FORMATS)[number]>;
+type FleetStatusCommandOptions = FleetReading & OutputOptions<(typeof FORMATS)[number]>;
 
 /** `email-security fleet`: what is read of all tenants over time, without changing one. */
 export function fleetCommand(): Command {
   return withHelp(
     new Command("fleet")
       .description("Show the status of all tenants, without changing one")
-      .addCommand(statusCommand())
+      .addCommand(createFleetStatusCommand())
       .addCommand(siteCommand()),
     {
       examples: [
@@ -32,11 +32,11 @@ export function fleetCommand(): Command {
  * `email-security fleet status`: how each tenant stands. Exit codes: 0 all are in step, 2 one has drifted or is behind, 1 an error,
  * or not all could be read.
  */
-function statusCommand(): Command {
+function createFleetStatusCommand(): Command {
   const command = new Command("status").description(
     "Show which tenants are in sync with their files, have drifted or are behind",
   );
-  return withHelp(withOutputs(withReading(command), FORMATS).action(verb(status)), {
+  return withHelp(withOutputs(withReading(command), FORMATS).action(verb(runFleetStatusCommand)), {
     examples: [
       { does: "all tenants of tenants.yaml", line: "fleet status" },
       {
@@ -56,10 +56,10 @@ function statusCommand(): Command {
   });
 }
 
-async function status(options: Options): Promise<ExitCode> {
+async function runFleetStatusCommand(options: FleetStatusCommandOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
-  const read = await readFleet(options);
-  const { status, targets } = read;
+  const result = await readFleet(options);
+  const { status, targets } = result;
   const { statusText } = await import("../../fleet/status/status-text.js");
   const { statusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { statusJson } = await import("../../fleet/status/status-schema.js");
@@ -72,6 +72,6 @@ async function status(options: Options): Promise<ExitCode> {
     markdown: () => statusMarkdown(status, commands, targets),
     json: () => statusJson(status),
   });
-  if (warnOfUnread(read)) return EXIT.error;
+  if (warnOfUnread(result)) return EXIT.error;
   return status.tenants.every(({ standing }) => standing === "in-step") ? EXIT.clean : EXIT.changes;
 }

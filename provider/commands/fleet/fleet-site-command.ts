@@ -12,7 +12,7 @@ import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
-interface Options extends FleetReading, OutputOptions<(typeof FORMATS)[number]> {
+interface FleetSiteOptions extends FleetReading, OutputOptions<(typeof FORMATS)[number]> {
   readonly evidence?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function siteCommand(): Command {
   return withHelp(
     withOutputs(withReading(command), FORMATS)
       .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")
-      .action(verb(site)),
+      .action(verb(runFleetSiteCommand)),
     {
       examples: [
         {
@@ -47,38 +47,38 @@ export function siteCommand(): Command {
   );
 }
 
-async function site(folder: string, options: Options): Promise<ExitCode> {
+async function runFleetSiteCommand(directory: string, options: FleetSiteOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { SiteMaker } = await import("../../fleet/site/make-site.js");
   const { mergeRecentRollouts, recentRollouts } = await import("../../rollout/history/recent-rollouts.js");
   // Before anybody is asked: a folder of others is refused.
-  const maker = new SiteMaker(folder, options.targets, options.evidence ?? false);
-  const [broken, ...others] = maker.brokenRuns;
-  if (broken !== undefined) {
-    const more = others.length === 0 ? "" : ` and ${counted(others.length, "other file")}`;
+  const builder = new SiteMaker(directory, options.targets, options.evidence ?? false);
+  const [unreadableRun, ...otherRuns] = builder.brokenRuns;
+  if (unreadableRun !== undefined) {
+    const moreText = otherRuns.length === 0 ? "" : ` and ${counted(otherRuns.length, "other file")}`;
     console.error(
       harmless(
-        `warning: ${quote(broken, 300)}${more} can't be read as an earlier run; the site's history leaves it out. Bring back a copy, or remove it.`,
+        `warning: ${quote(unreadableRun, 300)}${moreText} can't be read as an earlier run; the site's history leaves it out. Bring back a copy, or remove it.`,
       ),
     );
   }
   const rollouts: RecentRollouts[] = [];
-  const read = await readFleet(options, maker, async (database, whose) => {
-    rollouts.push(await recentRollouts(database, whose));
+  const result = await readFleet(options, builder, async (database, scope) => {
+    rollouts.push(await recentRollouts(database, scope));
   });
-  const { status } = read;
-  const { files, bytes } = maker.write(
+  const { status } = result;
+  const { files, bytes } = builder.write(
     status,
     rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts),
   );
   const { statusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { statusJson } = await import("../../fleet/status/status-schema.js");
   const size = (bytes / 1_000_000).toFixed(1);
-  const written = `Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`;
+  const summary = `Written: ${join(directory, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`;
   await writeOutputs(outputs, {
-    text: (target) => `${fitted(harmless(written), target)}\n`,
+    text: (target) => `${fitted(harmless(summary), target)}\n`,
     markdown: () => statusMarkdown(status),
     json: () => statusJson(status),
   });
-  return warnOfUnread(read) ? EXIT.error : EXIT.clean;
+  return warnOfUnread(result) ? EXIT.error : EXIT.clean;
 }

@@ -37,7 +37,7 @@ export function withReading(command: Command): Command {
     .option(
       "--database <place>",
       `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
-      (place: string, others: readonly string[] = []) => [...others, place],
+      (url: string, urls: readonly string[] = []) => [...urls, url],
     )
     .addOption(withinOption())
     .addOption(todayOption())
@@ -51,38 +51,39 @@ export function withReading(command: Command): Command {
 /** Whether some could not be read, which is told, or told of. */
 export function warnOfUnread({ status: { isComplete, tenants }, isTold }: FleetRead): boolean {
   if (isComplete) return !isTold;
-  const some = tenants.filter(({ error }) => error !== undefined).length;
-  console.error(`warning: of ${tenants.length}, ${some} could not be read.`);
+  const unreadableCount = tenants.filter(({ error }) => error !== undefined).length;
+  console.error(`warning: of ${tenants.length}, ${unreadableCount} could not be read.`);
   return true;
 }
 
 /**
  * Reads all tenants that are meant, once each, and tells whoever is to be told.
  *
- * @param watch told of what is read and the status does not hold.
- * @param journaled what else is read of the journal, while it is open.
+ * @param observer told of what is read and the status does not hold.
+ * @param onJournal what else is read of the journal, while it is open.
  * @throws {ConfigurationError} and all that reading the targets file throws: nothing was asked then.
  */
 export async function readFleet(
   options: FleetReading,
-  watch?: FleetWatch,
-  journaled?: Journaled,
+  observer?: FleetWatch,
+  onJournal?: JournalCallback,
 ): Promise<FleetRead> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const targets = readTargets(options.targets);
   // Before anybody is asked: what can't be told is refused.
-  const notices = options.notify === undefined ? undefined : await noticesOf(targets.notify, options.notify);
-  const status = await readAll(targets, options, watch, journaled);
-  return { status, isTold: await tell(status, notices), targets: targets.targets };
+  const notices =
+    options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
+  const status = await readSelectedStatus(targets, options, observer, onJournal);
+  return { status, isTold: await sendNotices(status, notices), targets: targets.targets };
 }
 
-type Journaled = (database: Database, whose: WhoseRollouts) => Promise<void>;
+type JournalCallback = (database: Database, scope: WhoseRollouts) => Promise<void>;
 
-async function readAll(
+async function readSelectedStatus(
   { targets, services, project }: Targets,
   options: FleetReading,
-  watch: FleetWatch | undefined,
-  journaled: Journaled | undefined,
+  observer: FleetWatch | undefined,
+  onJournal: JournalCallback | undefined,
 ): Promise<FleetStatus> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { dueFrom } = await import("../../files/reviews.js");
@@ -92,48 +93,48 @@ async function readAll(
   const { targets: file, maxConcurrent: concurrency, within } = options;
   const selected = selectTargets(targets, selectionOf(options));
   const today = options.today ?? new Date().toISOString().slice(0, 10);
-  const until = dueFrom(today, `${within}d`);
-  const places = await Promise.all((options.database ?? [undefined]).map(journalToRead));
+  const dueBefore = dueFrom(today, `${within}d`);
+  const journalUrls = await Promise.all((options.database ?? [undefined]).map(journalToRead));
   const log = (line: string): void => console.error(harmless(line));
   // Open the journals before the permits, which would create one.
-  const journals = await openJournals(places, { file, project, targets }, log);
+  const journals = await openJournals(journalUrls, { file, project, targets }, log);
   try {
-    for (const { database, whose } of journals) await journaled?.(database, whose);
+    for (const { database, whose } of journals) await onJournal?.(database, whose);
     // A limit is kept to by a journal, which is made where there is none.
-    const known = journals.length === 0 && services.size === 0 ? undefined : places[0];
-    const permits = await permitsForReading(known, services, log);
+    const rateLimitJournal = journals.length === 0 && services.size === 0 ? undefined : journalUrls[0];
+    const rateLimits = await permitsForReading(rateLimitJournal, services, log);
     try {
-      const reach = { environment: process.env, permits: permits.of };
+      const requestContext = { environment: process.env, permits: rateLimits.of };
       const states = await stackStates(file, project);
-      const about = {
+      const statusOptions = {
         file,
         project,
-        reach,
+        reach: requestContext,
         reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
         ...withoutUndefined({ states }),
         declaredStacks: new Set(targets.map(({ stack }) => stack)),
         memory: memoryOf(journals, targets, states),
         concurrency,
         today,
-        until,
-        ...(watch && { watch }),
+        until: dueBefore,
+        ...(observer && { watch: observer }),
       };
-      return await readFleetStatus(selected, about);
+      return await readFleetStatus(selected, statusOptions);
     } finally {
-      await permits.close();
+      await rateLimits.close();
     }
   } finally {
     for (const { database } of journals) await database.close();
   }
 }
 
-async function noticesOf(notify: Notify | undefined, file: string): Promise<FleetNotices> {
+async function createFleetNotices(notify: Notify | undefined, file: string): Promise<FleetNotices> {
   const { FleetNotices } = await import("../../fleet/notices/fleet-notices.js");
   return new FleetNotices(notify, process.env, file);
 }
 
 /** Whether all who should be told were; why not is told here. */
-async function tell(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
+async function sendNotices(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
   const { problem, notes = [] } = (await notices?.tell(status)) ?? {};
   for (const note of notes) console.error(harmless(`note: ${note}`));
   if (problem !== undefined) console.error(harmless(`warning: ${problem}`));

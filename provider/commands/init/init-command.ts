@@ -26,7 +26,7 @@ export function initCommand(): Command {
           .default("both"),
       )
       .option("--from-tenant", "Declare what the tenant holds now, so that the first plan is empty")
-      .action(verb(run)),
+      .action(verb(runInitCommand)),
     {
       examples: [
         { does: "a new repository, with pipelines for GitHub", line: "init acme --ci github" },
@@ -50,20 +50,25 @@ interface CommandOptions {
   readonly fromTenant?: boolean;
 }
 
-async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
-  const { ci, fromTenant = false, name = basename(resolve(folder)) } = options;
+async function runInitCommand(directory: string, options: CommandOptions): Promise<ExitCode> {
+  const { ci, fromTenant = false, name = basename(resolve(directory)) } = options;
   const { initRepository } = await import("./init.js");
-  const exported = fromTenant ? await exportTenant() : undefined;
-  using locks = await lockFiles([join(folder, "README.md")]);
-  const written = await initRepository({ folder, name, ci, ...(exported && { exported: exported.files }) });
+  const tenantExport = fromTenant ? await exportTenant() : undefined;
+  using locks = await lockFiles([join(directory, "README.md")]);
+  const result = await initRepository({
+    folder: directory,
+    name,
+    ci,
+    ...(tenantExport && { exported: tenantExport.files }),
+  });
   locks.release();
-  console.log(harmless(farewell(folder, name, written, fromTenant)));
+  console.log(harmless(formatNextSteps(directory, name, result, fromTenant)));
   if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
     console.error(
       "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.",
     );
   }
-  for (const text of exported?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
+  for (const text of tenantExport?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
   return EXIT.clean;
 }
 
@@ -80,43 +85,49 @@ async function exportTenant(): Promise<Exported> {
   }
 }
 
-function farewell(folder: string, name: string, written: InitResult, fromTenant: boolean): string {
-  const { top, directory, files, additions, isInRepository, ignoredBy } = written;
+function formatNextSteps(
+  targetDirectory: string,
+  name: string,
+  result: InitResult,
+  fromTenant: boolean,
+): string {
+  const { top, directory, files, additions, isInRepository, ignoredBy } = result;
   const file = `settings/${name}.yaml`;
-  const shown = relative(process.cwd(), top) || ".";
-  const own = files.filter((path) => directory === "" || path.startsWith(`${directory}/`));
-  const atTop = files.filter((path) => !own.includes(path));
-  const enter = resolve(folder) === process.cwd() ? [] : [`cd ${shellWord(folder)}`];
-  const begin = isInRepository ? [] : ["git init --initial-branch main"];
-  const changedAtTop = directory === "" ? [] : [...atTop, ...additions.map((one) => one.file)];
-  const added = [".", ...stagedAtTop(changedAtTop, name)];
+  const topPath = relative(process.cwd(), top) || ".";
+  const ownFiles = files.filter((path) => directory === "" || path.startsWith(`${directory}/`));
+  const topFiles = files.filter((path) => !ownFiles.includes(path));
+  const enterCommand = resolve(targetDirectory) === process.cwd() ? [] : [`cd ${shellWord(targetDirectory)}`];
+  const gitInitCommand = isInRepository ? [] : ["git init --initial-branch main"];
+  const changedTopFiles =
+    directory === "" ? [] : [...topFiles, ...additions.map((addition) => addition.file)];
+  const pathsToStage = [".", ...listTopPathspecs(changedTopFiles, name)];
   const steps: readonly (readonly [command: string, why?: string])[] = [
-    [[...enter, ...begin, "npm install"].join(" && ")],
+    [[...enterCommand, ...gitInitCommand, "npm install"].join(" && ")],
     ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
     ["npx email-security doctor", "checks what is needed, and says how `pulumi` comes on PATH"],
     fromTenant
       ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
       : [`# write your own into ${file}`],
     ["npx email-security lint", "checks all files below settings/"],
-    [`git add ${added.map(shellWord).join(" ")}`, "stages the files; then commit"],
+    [`git add ${pathsToStage.map(shellWord).join(" ")}`, "stages the files; then commit"],
     ["pulumi login --local", "where the state goes: for a try, your home folder"],
     ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
     [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
     [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
   ];
   return [
-    `Wrote ${own.length} files into ${folder}:`,
-    ...own.map((path) => `  ${directory === "" ? path : path.slice(directory.length + 1)}`),
-    ...(atTop.length === 0
+    `Wrote ${ownFiles.length} files into ${targetDirectory}:`,
+    ...ownFiles.map((path) => `  ${directory === "" ? path : path.slice(directory.length + 1)}`),
+    ...(topFiles.length === 0
       ? []
       : [
           "",
-          `Wrote ${atTop.length} files at the top of the git repository (${shown}), where they are read:`,
+          `Wrote ${topFiles.length} files at the top of the git repository (${topPath}), where they are read:`,
         ]),
-    ...atTop.map((path) => `  ${path}`),
-    ...additions.flatMap(({ file: kept, lines }) => [
+    ...topFiles.map((path) => `  ${path}`),
+    ...additions.flatMap(({ file: existingFile, lines }) => [
       "",
-      `${join(shown, kept)} is there already and was left as it is. Add to it:`,
+      `${join(topPath, existingFile)} is there already and was left as it is. Add to it:`,
       ...lines.map((line) => `  ${line}`),
     ]),
     ...(ignoredBy === undefined
@@ -127,7 +138,7 @@ function farewell(folder: string, name: string, written: InitResult, fromTenant:
         ]),
     "",
     "What comes next:",
-    ...steps.flatMap(([command, why]) => [...(why === undefined ? [] : [`  # ${why}`]), `  ${command}`]),
+    ...steps.flatMap(([command, note]) => [...(note === undefined ? [] : [`  # ${note}`]), `  ${command}`]),
     "",
     "README.md says the same in more words, how the pipeline gets its key,",
     "and how changes are proposed and read.",
@@ -135,7 +146,7 @@ function farewell(folder: string, name: string, written: InitResult, fromTenant:
 }
 
 /** What git adds at the top of a repository: the tenant's own files there, and nothing else. */
-function stagedAtTop(paths: readonly string[], name: string): string[] {
+function listTopPathspecs(paths: readonly string[], name: string): string[] {
   const isWorkflow = (path: string): boolean => path.startsWith(".github/workflows/");
   return [
     ...(paths.some(isWorkflow) ? [`:/.github/workflows/email-security-${name}-*`] : []),

@@ -12,12 +12,12 @@ export interface NestedPlace {
 export const NESTED_DIRECTORY = /^[\p{L}\p{N}\p{M} ._@=,~/-]+$/u;
 
 /** A template's file as a larger repository has it, by its path there. */
-export function nestFile(path: string, text: string, place: NestedPlace): [path: string, text: string] {
-  const { directory } = place;
-  const id = idOf(place);
+export function nestFile(path: string, text: string, location: NestedPlace): [path: string, text: string] {
+  const { directory } = location;
+  const id = getPipelineId(location);
   const workflow = /^\.github\/workflows\/(.*)$/.exec(path)?.[1];
   if (workflow !== undefined)
-    return [`.github/workflows/${id}-${workflow}`, nestWorkflow(text, workflow, place)];
+    return [`.github/workflows/${id}-${workflow}`, nestWorkflow(text, workflow, location)];
   switch (path) {
     case ".github/actions/prepare/action.yml":
       return [
@@ -25,61 +25,64 @@ export function nestFile(path: string, text: string, place: NestedPlace): [path:
         text.replace(/^( +)shell: bash\n/gm, `$&$1working-directory: ${JSON.stringify(directory)}\n`),
       ];
     case ".gitlab-ci.yml":
-      return [`${directory}/${path}`, nestGitLab(text, place)];
+      return [`${directory}/${path}`, nestGitLab(text, location)];
     case ".pre-commit-config.yaml":
-      return [path, nestHook(text, place)];
+      return [path, nestHook(text, location)];
     case "CODEOWNERS":
       return [path, nestOwners(text, directory)];
     case "README.md":
-      return [`${directory}/${path}`, nestReadme(text, place)];
+      return [`${directory}/${path}`, nestReadme(text, location)];
     default:
       return [`${directory}/${path}`, text];
   }
 }
 
 /** GitLab's file at the top of a repository that has none yet. */
-export function topPipeline(place: NestedPlace): string {
+export function topPipeline(location: NestedPlace): string {
   return `workflow:
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
 
 stages:
-  - ${idOf(place)}
+  - ${getPipelineId(location)}
 
 include:
-  - local: ${includedPath(place)}
+  - local: ${formatIncludePath(location)}
 `;
 }
 
 /** What a person adds to GitLab's file at the top where there is one already. */
-export function topPipelineAdditions(place: NestedPlace): string[] {
+export function topPipelineAdditions(location: NestedPlace): string[] {
   return [
     "stages: # after your own; without this key these are build, test and deploy",
-    `  - ${idOf(place)}`,
+    `  - ${getPipelineId(location)}`,
     "include:",
-    `  - local: ${includedPath(place)}`,
+    `  - local: ${formatIncludePath(location)}`,
   ];
 }
 
-function includedPath({ directory }: NestedPlace): string {
+function formatIncludePath({ directory }: NestedPlace): string {
   return JSON.stringify(`/${directory}/.gitlab-ci.yml`);
 }
 
 /** By which everything of a tenant is named that the whole repository shares: workflows, jobs, environments, labels. */
-function idOf({ name }: NestedPlace): string {
+function getPipelineId({ name }: NestedPlace): string {
   return `email-security-${name}`;
 }
 
 /** What both hosts' pipelines name for the whole repository: settings by their hash, a branch, an issue, a comment. */
-function nestShared(text: string, place: NestedPlace): string {
-  const { name } = place;
+function nestShared(text: string, location: NestedPlace): string {
+  const { name } = location;
   const title = `The tenant ${name} differs from`;
   return (
     text
       .replaceAll("HEAD:settings", "HEAD:./settings")
       // The branch, and neither the label nor the artifact: an issue is found by its title.
-      .replace(/(?<!label |label create |labels=|name: )email-security-drift/g, `${idOf(place)}-drift`)
+      .replace(
+        /(?<!label |label create |labels=|name: )email-security-drift/g,
+        `${getPipelineId(location)}-drift`,
+      )
       .replaceAll("The tenant differs from", title)
       .replace(
         "--limit 1 --json number --jq '.[].number'",
@@ -95,40 +98,43 @@ function nestShared(text: string, place: NestedPlace): string {
 }
 
 /** Gives the comment of a plan a mark of its own, so that no other tenant's comment is overwritten. */
-function markComment({ name }: NestedPlace): string {
+function formatMarkCommand({ name }: NestedPlace): string {
   return `sed -i '1s/ -->/ ${name} -->/' plan/comment.md`;
 }
 
-function nestWorkflow(text: string, file: string, place: NestedPlace): string {
-  const { directory, name } = place;
-  const id = idOf(place);
-  const shared = nestShared(text, place)
+function nestWorkflow(text: string, file: string, location: NestedPlace): string {
+  const { directory, name } = location;
+  const id = getPipelineId(location);
+  const shared = nestShared(text, location)
     .replace(/^((?: {4})?name: .*)$/gm, `$1 (${name})`)
     .replace(/^( +paths: )\["settings\/\*\*"\]$/gm, `$1[${JSON.stringify(`${directory}/settings/**`)}]`)
     .replace(/^( +group: )/gm, `$1${id}-`)
     .replace(/^( +environment: )/gm, `$1${id}-`)
     .replaceAll("./.github/actions/prepare", `./.github/actions/${id}-prepare`)
-    .replace(/^( +)comment="/m, `$1${markComment(place)}\n$&`);
+    .replace(/^( +)comment="/m, `$1${formatMarkCommand(location)}\n$&`);
   const jobs = shared.split(/^(?= {2}[\w-]+:\n {4}(?:#|name:))/m).map((job) => nestJob(job, directory));
   const nested = jobs.join("");
-  return file === "pull-request.yml" ? withChangesJob(nested, place) : nested;
+  return file === "pull-request.yml" ? addChangesJob(nested, location) : nested;
 }
 
 /** A job that runs the tenant's program does so in its directory; the others have no checkout, or work on all of it. */
 function nestJob(job: string, directory: string): string {
   if (!job.includes("npx --no ")) return job;
-  const within = (path: string): string => JSON.stringify(`${directory}/${path}`);
+  const quoteNestedPath = (path: string): string => JSON.stringify(`${directory}/${path}`);
   return job
     .replace(
       /^ {4}runs-on: .*\n/m,
       `$&    defaults:\n      run:\n        working-directory: ${JSON.stringify(directory)}\n`,
     )
-    .replace(/^( +(?:path|sarif_file): )(\S+)$/gm, (_, key: string, path: string) => `${key}${within(path)}`)
+    .replace(
+      /^( +(?:path|sarif_file): )(\S+)$/gm,
+      (_, key: string, path: string) => `${key}${quoteNestedPath(path)}`,
+    )
     .replace("hashFiles('lint.sarif')", `hashFiles('${directory}/lint.sarif')`);
 }
 
 /** Has a pull request checked only where it changes the tenant's directory or the workflows. */
-function withChangesJob(workflow: string, { directory, name }: NestedPlace): string {
+function addChangesJob(workflow: string, { directory, name }: NestedPlace): string {
   const [checkout = ""] = /^ +- uses: actions\/checkout@.*\n/m.exec(workflow) ?? [];
   return workflow.replace(
     /^ {2}lint:\n( {4}name: .*\n)/m,
@@ -161,12 +167,12 @@ $1    needs: changes
 }
 
 /** A file that another one includes: nothing in it is about jobs that are not its own. */
-function nestGitLab(text: string, place: NestedPlace): string {
-  const { directory, name } = place;
-  const id = idOf(place);
-  const enter = `cd ${shellWord(directory)}`;
-  const within = (path: string): string => JSON.stringify(`${directory}/${path}`);
-  return nestShared(text, place)
+function nestGitLab(text: string, location: NestedPlace): string {
+  const { directory, name } = location;
+  const id = getPipelineId(location);
+  const enterCommand = `cd ${shellWord(directory)}`;
+  const quoteNestedPath = (path: string): string => JSON.stringify(`${directory}/${path}`);
+  return nestShared(text, location)
     .replace(/^(?:workflow|variables):\n(?: .*\n)+\n/gm, "")
     .replace(/^stages: .*\n\n/m, "")
     .replace(/^ {2}stage: .*\n/gm, "")
@@ -182,15 +188,18 @@ function nestGitLab(text: string, place: NestedPlace): string {
     })
     .replace(/^( +needs: \[)([a-z-]+)\]$/gm, `$1${id}-$2]`)
     .replace(/^ {2}before_script: \[\]$/gm, "  before_script:")
-    .replace(/^ {2}before_script:\n/gm, `$&    - ${enter}\n`)
+    .replace(/^ {2}before_script:\n/gm, `$&    - ${enterCommand}\n`)
     .replace(
       /^ +- if: \$CI_PIPELINE_SOURCE == "merge_request_event".*\n/gm,
-      `$&      changes: [${within("**/*")}]\n`,
+      `$&      changes: [${quoteNestedPath("**/*")}]\n`,
     )
-    .replaceAll("changes: [settings/**/*]", `changes: [${within("settings/**/*")}]`)
-    .replace(/^( +paths: )\[([a-z]+\/)\]$/gm, (_, key: string, path: string) => `${key}[${within(path)}]`)
+    .replaceAll("changes: [settings/**/*]", `changes: [${quoteNestedPath("settings/**/*")}]`)
+    .replace(
+      /^( +paths: )\[([a-z]+\/)\]$/gm,
+      (_, key: string, path: string) => `${key}[${quoteNestedPath(path)}]`,
+    )
     .replace(/^( +(?:resource_group|environment): | {2}environment:\n {4}name: )/gm, `$1${id}-`)
-    .replace(/^( +)notes="/m, `$1${markComment(place)}\n$&`)
+    .replace(/^( +)notes="/m, `$1${formatMarkCommand(location)}\n$&`)
     .replace(
       /^# The same for GitLab.*\n/,
       `# Of the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`,
@@ -219,9 +228,9 @@ function nestOwners(text: string, directory: string): string {
     );
 }
 
-function nestReadme(text: string, place: NestedPlace): string {
-  const { directory, name } = place;
-  const id = idOf(place);
+function nestReadme(text: string, location: NestedPlace): string {
+  const { directory, name } = location;
+  const id = getPipelineId(location);
   return text
     .replaceAll("HEAD:settings", "HEAD:./settings")
     .replace(/\*(Lint|Plan|Approvals|Apply|Merge|Drift|Expire|Review)\*/g, `*$1 (${name})*`)

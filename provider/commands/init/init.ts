@@ -41,7 +41,7 @@ export class InitError extends EmailSecurityError {
 const BASELINE = "settings/baseline.yaml";
 
 /** The name that the template's tenant has. */
-const MODEL = "acme";
+const TEMPLATE_TENANT = "acme";
 
 /** What was written, and what a person has to add to files that are there already. */
 export interface InitResult {
@@ -74,42 +74,42 @@ export interface Addition {
  */
 export async function initRepository(options: InitOptions): Promise<InitResult> {
   const { folder, name, exported, ci = "both", template = join(__dirname, "template") } = options;
-  checkName(name, exported);
+  assertTenantName(name, exported);
   const files = new Map<string, string>();
-  for (const path of filesUnder(template)) {
-    const text = writtenFor(path, readFileSync(join(template, path), "utf8"), name, ci);
-    if (text !== undefined) files.set(renamed(path, name), text);
+  for (const path of listTemplateFiles(template)) {
+    const text = adaptTemplate(path, readFileSync(join(template, path), "utf8"), name, ci);
+    if (text !== undefined) files.set(getTargetPath(path, name), text);
   }
   for (const [index, [file, text]] of [...(exported ?? [])].entries()) {
-    if (index === 0) files.set(`settings/${name}.yaml`, withBaseline(text));
+    if (index === 0) files.set(`settings/${name}.yaml`, addBaselineInclude(text));
     else files.set(`settings/${file}`, text);
   }
   const baseline = files.get(BASELINE);
-  if (exported !== undefined && baseline !== undefined) files.set(BASELINE, withoutPolicy(baseline));
-  const location = await locate(folder);
-  const placed = placeFiles(files, location, name);
-  const additions = keepShared(placed, location, name);
-  refuseWhatIsThere(location, [...placed.keys()]);
-  for (const [path, text] of placed) {
+  if (exported !== undefined && baseline !== undefined) files.set(BASELINE, commentOutPolicy(baseline));
+  const location = await locateRepository(folder);
+  const placedFiles = placeFiles(files, location, name);
+  const additions = keepSharedFiles(placedFiles, location, name);
+  assertNoConflictingFiles(location, [...placedFiles.keys()]);
+  for (const [path, text] of placedFiles) {
     const file = join(location.top, path);
     await mkdir(dirname(file), { recursive: true });
     // Should it have come into being meanwhile, that is an error too.
     await writeFile(file, text, { flag: "wx" });
   }
-  return { ...location, files: [...placed.keys()].sort(), additions };
+  return { ...location, files: [...placedFiles.keys()].sort(), additions };
 }
 
 type Location = Pick<InitResult, "top" | "directory" | "isInRepository" | "ignoredBy">;
 
 /** Finds the repository that a folder belongs to. One that ignores the folder is not its repository. */
-async function locate(folder: string): Promise<Location> {
-  const path = realPath(resolve(folder));
-  const alone = { top: path, directory: "", isInRepository: false };
+async function locateRepository(target: string): Promise<Location> {
+  const path = realPath(resolve(target));
+  const standalone = { top: path, directory: "", isInRepository: false };
   const top = repositoryOf(path);
-  if (top === undefined) return alone;
+  if (top === undefined) return standalone;
   const directory = pathInRepository(top, path);
-  if (directory === "") return { ...alone, isInRepository: true };
-  if (await isIgnored(top, directory)) return { ...alone, ignoredBy: top };
+  if (directory === "") return { ...standalone, isInRepository: true };
+  if (await isIgnored(top, directory)) return { ...standalone, ignoredBy: top };
   if (NESTED_DIRECTORY.test(directory)) return { top, directory, isInRepository: true };
   throw new InitError(
     `Nothing was written: pipelines and filters can't name the directory ${quote(directory, 300)} of this git repository safely. Choose one whose path has letters, digits, spaces and ". _ - @ = , ~" alone.`,
@@ -137,44 +137,44 @@ function placeFiles(
 }
 
 /** Where hosts look for the owners of code. */
-const OWNERS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
+const CODEOWNERS_PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
 /** Takes out of the files what belongs into one that the repository has already, and answers the lines to add there. */
-function keepShared(
+function keepSharedFiles(
   files: Map<string, string>,
   { top, directory }: Location,
   name: string,
 ): readonly Addition[] {
   const additions: Addition[] = [];
-  const isThere = (path: string): boolean => existsSync(join(top, path));
-  const owners = OWNERS.find(isThere);
+  const isExisting = (path: string): boolean => existsSync(join(top, path));
+  const owners = CODEOWNERS_PATHS.find(isExisting);
   if (owners !== undefined) {
-    const had = new Set(readFileSync(join(top, owners), "utf8").split("\n").map(firstWord));
-    const own = (files.get("CODEOWNERS") ?? "").replace(/^\/CODEOWNERS /m, `/${owners} `).split("\n");
-    const lines = own.filter((line) => line.startsWith("/") && !had.has(firstWord(line)));
+    const existingPaths = new Set(readFileSync(join(top, owners), "utf8").split("\n").map(getFirstWord));
+    const ownLines = (files.get("CODEOWNERS") ?? "").replace(/^\/CODEOWNERS /m, `/${owners} `).split("\n");
+    const lines = ownLines.filter((line) => line.startsWith("/") && !existingPaths.has(getFirstWord(line)));
     if (lines.length > 0) additions.push({ file: owners, lines });
     files.delete("CODEOWNERS");
   }
   const hooks = ".pre-commit-config.yaml";
-  if (isThere(hooks)) {
+  if (isExisting(hooks)) {
     const lines = (files.get(hooks) ?? "").split("\n").filter((line) => line.startsWith(" "));
     additions.push({ file: hooks, lines });
     files.delete(hooks);
   }
   const pipeline = ".gitlab-ci.yml";
   if (directory !== "" && files.has(`${directory}/${pipeline}`)) {
-    const place = { directory, name };
-    if (isThere(pipeline)) additions.push({ file: pipeline, lines: topPipelineAdditions(place) });
-    else files.set(pipeline, topPipeline(place));
+    const nestedLocation = { directory, name };
+    if (isExisting(pipeline)) additions.push({ file: pipeline, lines: topPipelineAdditions(nestedLocation) });
+    else files.set(pipeline, topPipeline(nestedLocation));
   }
   return additions;
 }
 
-function firstWord(line: string): string {
+function getFirstWord(line: string): string {
   return /^(?:\\.|\S)*/.exec(line)?.[0] ?? "";
 }
 
-function checkName(name: string, exported: InitOptions["exported"]): void {
+function assertTenantName(name: string, exported: InitOptions["exported"]): void {
   const others = ["baseline.yaml", ...(exported?.keys() ?? [])];
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && !others.includes(`${name}.yaml`)) return;
   throw new InitError(
@@ -182,105 +182,107 @@ function checkName(name: string, exported: InitOptions["exported"]): void {
   );
 }
 
-function refuseWhatIsThere({ top }: Location, paths: readonly string[]): void {
-  const there = paths.filter((path) => existsSync(join(top, path))).sort();
-  if (there.length === 0) return;
+function assertNoConflictingFiles({ top }: Location, paths: readonly string[]): void {
+  const conflictingFiles = paths.filter((path) => existsSync(join(top, path))).sort();
+  if (conflictingFiles.length === 0) return;
   throw new InitError(
     [
-      `Nothing was written: ${there.length === 1 ? "a file is" : "files are"} in the way in ${quote(relative(realPath("."), top) || ".", 300)}. Move ${there.length === 1 ? "it" : "them"} away, or choose another folder or another name (--name).`,
-      ...there.map((path) => `  ${path}`),
+      `Nothing was written: ${conflictingFiles.length === 1 ? "a file is" : "files are"} in the way in ${quote(relative(realPath("."), top) || ".", 300)}. Move ${conflictingFiles.length === 1 ? "it" : "them"} away, or choose another folder or another name (--name).`,
+      ...conflictingFiles.map((path) => `  ${path}`),
     ].join("\n"),
   );
 }
 
 /** The files below a folder, relative to it. */
-function filesUnder(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+function listTemplateFiles(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) =>
       join(entry.parentPath, entry.name)
-        .slice(folder.length + 1)
+        .slice(directory.length + 1)
         .replaceAll("\\", "/"),
     )
     .sort();
 }
 
-function renamed(path: string, name: string): string {
+function getTargetPath(path: string, name: string): string {
   // npm leaves a .gitignore out of a package, so that the template has it under another name.
   if (path === "gitignore") return ".gitignore";
-  return path.replace(`settings/${MODEL}.yaml`, `settings/${name}.yaml`);
+  return path.replace(`settings/${TEMPLATE_TENANT}.yaml`, `settings/${name}.yaml`);
 }
 
 /** The text as the new repository has it; undefined for a file that it doesn't have. */
-function writtenFor(path: string, text: string, name: string, ci: Pipelines): string | undefined {
-  const without = { github: ["gitlab"], gitlab: ["github"], both: [], none: ["github", "gitlab"] }[ci];
-  if (without.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`))) return undefined;
-  const examples = name === MODEL ? text : withoutHomograph(text);
-  const own = path.startsWith("settings/") ? withoutDeclarations(examples) : text;
+function adaptTemplate(path: string, text: string, name: string, ci: Pipelines): string | undefined {
+  const omittedHosts = { github: ["gitlab"], gitlab: ["github"], both: [], none: ["github", "gitlab"] }[ci];
+  if (omittedHosts.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`)))
+    return undefined;
+  const exampleText = name === TEMPLATE_TENANT ? text : removeHomograph(text);
+  const ownText = path.startsWith("settings/") ? commentOutDeclarations(exampleText) : text;
   return (
-    withoutHosts(path, own, without)
+    removeHostParts(path, ownText, omittedHosts)
       // Why the tests of the model leave a block out is nothing to its reader.
       .replace(/^( *```\w+) no-run: .*$/gm, "$1")
       .replaceAll("email-security-gitops", `email-security-${name}`)
-      .replace(new RegExp(`\\b${MODEL}\\b`, "g"), name)
+      .replace(new RegExp(`\\b${TEMPLATE_TENANT}\\b`, "g"), name)
       .replace(/^ *"license": .*\n/m, "")
   );
 }
 
 /** Takes out what is about pipelines that the repository doesn't have. */
-function withoutHosts(path: string, text: string, hosts: readonly string[]): string {
+function removeHostParts(path: string, text: string, hosts: readonly string[]): string {
   if (path === "CODEOWNERS") {
-    const isAbout = (line: string): boolean =>
+    const isHostLine = (line: string): boolean =>
       hosts.some((host) => new RegExp(`^/\\.${host}[/-]`).test(line));
     return text
       .split("\n")
-      .filter((line) => !isAbout(line))
+      .filter((line) => !isHostLine(line))
       .join("\n");
   }
   if (path !== "README.md") return text;
   const parts = hosts.reduce(
-    (rest, host) => rest.replace(new RegExp(`^<!-- ${host} -->\\n[^]*?^<!-- /${host} -->\\n`, "m"), ""),
+    (remainingText, host) =>
+      remainingText.replace(new RegExp(`^<!-- ${host} -->\\n[^]*?^<!-- /${host} -->\\n`, "m"), ""),
     text,
   );
   return parts.replace(/^<!-- \/?(?:github|gitlab) -->\n/gm, "");
 }
 
 /** What a settings file of the template says of somebody. */
-const DECLARATIONS = /^(?:ownDomains|lists|vips|allow|deny):/;
+const DECLARATION_KEYS = /^(?:ownDomains|lists|vips|allow|deny):/;
 
 /** A settings file with what it declares as comments, to be filled in; the rules of a team stay. */
-function withoutDeclarations(text: string): string {
+function commentOutDeclarations(text: string): string {
   const isBaseline = !text.includes("include:");
   let isDeclaration = false;
   const lines = text.split("\n").map((line) => {
     if (/^\S/.test(line)) {
-      isDeclaration = DECLARATIONS.test(line) && !(isBaseline && line.startsWith("lists:"));
+      isDeclaration = DECLARATION_KEYS.test(line) && !(isBaseline && line.startsWith("lists:"));
     }
     // An empty list that is pruned would be a removal of all that the tenant has.
     const [, mode] = /^ +mode: (\S+)$/.exec(line) ?? [];
     if (prunesAny(mode)) return line.replace("mode:", "# mode:");
     return isDeclaration && line !== "" ? `# ${line}` : line;
   });
-  return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${HINT}`);
+  return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${COMMENT_HINT}`);
 }
 
 /** Takes out the entry that looks like the model's domain: it would look like nobody's. */
-function withoutHomograph(text: string): string {
+function removeHomograph(text: string): string {
   return text.replace(/^ {2}- value: xn--.*\n(?: {4}.*\n)*/m, "");
 }
 
 /** An exported file, which includes its parts, with the baseline of the team before them. */
-function withBaseline(text: string): string {
+function addBaselineInclude(text: string): string {
   return text.replace(/^include:\n/m, "include:\n  - baseline.yaml\n");
 }
 
 /** The baseline without its rules: what was clicked together over years names no tickets and no owners. */
-function withoutPolicy(text: string): string {
+function commentOutPolicy(text: string): string {
   let isPolicy = false;
   const lines = text.split("\n").flatMap((line) => {
-    const begins = line.startsWith("policy:");
-    if (/^\S/.test(line)) isPolicy = begins;
-    const hint = begins
+    const startsPolicy = line.startsWith("policy:");
+    if (/^\S/.test(line)) isPolicy = startsPolicy;
+    const hint = startsPolicy
       ? ["# What was exported breaks most of these. Turn on one after the other, and mend what lint tells."]
       : [];
     return [...hint, isPolicy && line !== "" ? `# ${line}` : line];
@@ -288,4 +290,4 @@ function withoutPolicy(text: string): string {
   return lines.join("\n");
 }
 
-const HINT = `# What is commented out shows how it is written: take the "# " away, and write your own.\n`;
+const COMMENT_HINT = `# What is commented out shows how it is written: take the "# " away, and write your own.\n`;

@@ -48,47 +48,52 @@ export async function checkApprovals(
   { file, base, author, today = new Date().toISOString().slice(0, 10) }: ApprovalsOptions,
 ): Promise<CheckedApprovals> {
   const approvals = readApprovals(file);
-  const files = [...new Set([...tenants, ...included].flatMap((one) => one.files))];
+  const files = [...new Set([...tenants, ...included].flatMap((item) => item.files))];
   const [first = "."] = files;
-  const top = repositoryOf(realPath(dirname(resolve(first))));
-  if (top === undefined) {
+  const repository = repositoryOf(realPath(dirname(resolve(first))));
+  if (repository === undefined) {
     throw new GitError(
       `${quote(first, 300)} is in no git repository, so what a change adds or alters can't be told. Run it in the repository's clone.`,
     );
   }
-  const git = new GitReader(top);
-  const commit = await commitBefore(git, base);
-  const before = await CommittedSettings.at(git, { top, commit, today }, files);
-  const seen = new Map<string, Promise<CommittedSettings>>();
-  const change: Change = {
+  const git = new GitReader(repository);
+  const commit = await findMergeBase(git, base);
+  const before = await CommittedSettings.at(git, { top: repository, commit, today }, files);
+  const settingsByCommit = new Map<string, Promise<CommittedSettings>>();
+  const change: ReviewedChange = {
     author: author.toLowerCase(),
-    writers: await writersOf(git, commit),
-    approvals: new Map(approvals.map((one) => [one.login, one])),
-    held: async (id, tenant, one) => {
-      const there = seen.get(id) ?? CommittedSettings.at(git, { top, commit: id, today }, files);
-      seen.set(id, there);
-      return (await there).holds(tenant, one);
+    writers: await listCommitAuthors(git, commit),
+    approvals: new Map(approvals.map((item) => [item.login, item])),
+    held: async (id, tenant, declaration) => {
+      const settings =
+        settingsByCommit.get(id) ?? CommittedSettings.at(git, { top: repository, commit: id, today }, files);
+      settingsByCommit.set(id, settings);
+      return (await settings).holds(tenant, declaration);
     },
   };
   // What several tenants include is told once.
   const findings = new Map<string, Finding>();
-  const spots = new Map<string, (typeof OUTCOMES)[number]>();
-  const asPart = new Set(included.map((one) => one.files));
-  for (const { files: own, policy, declared } of [...tenants, ...included]) {
-    const [tenant = ""] = own;
-    const rules = rulesOf(own, policy, before);
+  const outcomes = new Map<string, (typeof OUTCOMES)[number]>();
+  const includedFileLists = new Set(included.map((item) => item.files));
+  for (const { files: ownFiles, policy, declared } of [...tenants, ...included]) {
+    const [tenant = ""] = ownFiles;
+    const rules = buildApprovalRules(ownFiles, policy, before);
     // What others include since long is theirs: they are asked, but for what none of them shows.
-    const isPart = asPart.has(own) && !before.isTop(tenant);
-    for (const one of declared) {
-      const spot = JSON.stringify([one.place.file, one.place.line, one.place.column]);
-      if (isPart && spots.has(spot)) continue;
-      const told = before.holds(tenant, one) ? "unchanged" : await judged(tenant, one, rules, change);
-      const outcome = typeof told === "string" ? told : "checked";
-      if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(spots.get(spot) ?? outcome)) spots.set(spot, outcome);
-      if (typeof told !== "string") findings.set(`${spot} ${told.message}`, told);
+    const isIncludedPart = includedFileLists.has(ownFiles) && !before.isTop(tenant);
+    for (const item of declared) {
+      const locationKey = JSON.stringify([item.place.file, item.place.line, item.place.column]);
+      if (isIncludedPart && outcomes.has(locationKey)) continue;
+      const result = before.holds(tenant, item)
+        ? "unchanged"
+        : await checkApproval(tenant, item, rules, change);
+      const outcome = typeof result === "string" ? result : "checked";
+      if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(outcomes.get(locationKey) ?? outcome))
+        outcomes.set(locationKey, outcome);
+      if (typeof result !== "string") findings.set(`${locationKey} ${result.message}`, result);
     }
   }
-  const count = (outcome: string): number => [...spots.values()].filter((one) => one === outcome).length;
+  const count = (outcome: string): number =>
+    [...outcomes.values()].filter((value) => value === outcome).length;
   return {
     findings: [...findings.values()],
     checked: count("checked"),
@@ -101,138 +106,162 @@ export async function checkApprovals(
 const OUTCOMES = ["unchanged", "notAsked", "checked"] as const;
 
 /** What is known of a change. */
-interface Change {
+interface ReviewedChange {
   readonly author: string;
   /** Who wrote its commits, by name and mailbox, as they say themselves. */
   readonly writers: readonly string[];
   readonly approvals: ReadonlyMap<string, Approval>;
   /** Whether a tenant's file of a commit holds something as it is now; throws a {@link GitError} where that commit is not here. */
-  readonly held: (commit: string, tenant: string, one: DeclaredEntry | DeclaredVip) => Promise<boolean>;
+  readonly held: (
+    commit: string,
+    tenant: string,
+    declaration: DeclaredEntry | DeclaredVip,
+  ) => Promise<boolean>;
 }
 
 /** The rules for one tenant. */
-interface Rules {
+interface ApprovalRules {
   readonly demanded: ReadonlySet<PolicySubject>;
   /** Logins by name, as they were before the change; undefined where nobody had said who may approve. */
   readonly approvers: Policy["approvers"];
 }
 
 /** What a tenant is held to: the rules before the change, and what the change demands besides. */
-function rulesOf(files: readonly string[], policy: Policy, before: CommittedSettings): Rules {
-  const [top = ""] = files;
+function buildApprovalRules(
+  files: readonly string[],
+  policy: Policy,
+  before: CommittedSettings,
+): ApprovalRules {
+  const [topFile = ""] = files;
   // Of a new tenant, the files that it includes and those beside it tell; where there are none of either, all that there are.
-  const near = before.has(top) ? [top] : [...files.filter((one) => before.has(one)), ...before.besides(top)];
-  const known = near.length === 0 ? before.all() : near;
-  const policies = known.map((one) => before.policyOf(one));
+  const relatedFiles = before.has(topFile)
+    ? [topFile]
+    : [...files.filter((file) => before.has(file)), ...before.besides(topFile)];
+  const policyFiles = relatedFiles.length === 0 ? before.all() : relatedFiles;
+  const policies = policyFiles.map((file) => before.policyOf(file));
   return {
     demanded: new Set([policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval)),
-    approvers: onlyCommon(policies.map((one) => one.approvers)),
+    approvers: intersectApprovers(policies.map((file) => file.approvers)),
   };
 }
 
 /** Who may approve for all that say who may. */
-function onlyCommon(all: readonly Policy["approvers"][]): Policy["approvers"] {
-  const [first, ...others] = all.filter((one) => one !== undefined);
+function intersectApprovers(approverMaps: readonly Policy["approvers"][]): Policy["approvers"] {
+  const [first, ...others] = approverMaps.filter((approvers) => approvers !== undefined);
   if (first === undefined) return undefined;
   const isCommon = ([name, login]: [string, string]): boolean =>
     others.every((other) => Object.hasOwn(other, name) && other[name] === login);
   return Object.fromEntries(Object.entries(first).filter(isCommon));
 }
 
-async function judged(
+async function checkApproval(
   tenant: string,
-  one: DeclaredEntry | DeclaredVip,
-  { demanded, approvers }: Rules,
-  change: Change,
+  declaration: DeclaredEntry | DeclaredVip,
+  { demanded, approvers }: ApprovalRules,
+  change: ReviewedChange,
 ): Promise<Finding | (typeof OUTCOMES)[number]> {
-  const { approvedBy } = one;
-  const isDemanded = demanded.has(one.kind === "vip" ? "vips" : one.list);
+  const { approvedBy } = declaration;
+  const isRequired = demanded.has(declaration.kind === "vip" ? "vips" : declaration.list);
   if (approvedBy === undefined) {
-    if (!isDemanded) return "notAsked";
-    const message = `${quote(one.written)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
-    return finding("approval-missing", one, message);
+    if (!isRequired) return "notAsked";
+    const message = `${quote(declaration.written)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
+    return buildApprovalFinding("approval-missing", declaration, message);
   }
-  if (approvers === undefined && !isDemanded) return "notAsked";
-  const why = await unproven(tenant, one, approvedBy, approvers, change);
-  return why === undefined
+  if (approvers === undefined && !isRequired) return "notAsked";
+  const problem = await explainUnproven(tenant, declaration, approvedBy, approvers, change);
+  return problem === undefined
     ? "checked"
-    : finding(
+    : buildApprovalFinding(
         "approval-unproven",
-        one,
-        `${quote(one.written)} says that ${quote(approvedBy)} approved it, ${why}`,
+        declaration,
+        `${quote(declaration.written)} says that ${quote(approvedBy)} approved it, ${problem}`,
       );
 }
 
 /** Why whom an entry names has not approved it; undefined when that is proven. */
-async function unproven(
+async function explainUnproven(
   tenant: string,
-  one: DeclaredEntry | DeclaredVip,
+  declaration: DeclaredEntry | DeclaredVip,
   approvedBy: string,
-  approvers: Rules["approvers"],
-  { author, writers, approvals, held }: Change,
+  approvers: ApprovalRules["approvers"],
+  { author, writers, approvals, held }: ReviewedChange,
 ): Promise<string | undefined> {
   if (approvers === undefined) {
     return "and before this change the policy said of nobody that they may approve; have `approvers: { NAME: LOGIN }` merged under `policy` first, in a change of its own";
   }
-  const named = Object.entries(approvers).filter(([name]) => isSamePerson(name, approvedBy));
-  if (named.length === 0) {
-    const some = Object.keys(approvers)
-      .slice(0, SHOWN)
+  const namedApprovers = Object.entries(approvers).filter(([name]) => isSamePerson(name, approvedBy));
+  if (namedApprovers.length === 0) {
+    const examples = Object.keys(approvers)
+      .slice(0, MAX_APPROVERS)
       .map((name) => quote(name));
-    const known = some.length === 0 ? "nobody" : some.join(", ");
-    return `who was none of the policy's \`approvers\` before this change (${known}); name one of them, or have it merged there first, in a change of its own`;
+    const knownText = examples.length === 0 ? "nobody" : examples.join(", ");
+    return `who was none of the policy's \`approvers\` before this change (${knownText}); name one of them, or have it merged there first, in a change of its own`;
   }
-  const logins = named.map(([, login]) => login.toLowerCase());
+  const logins = namedApprovers.map(([, login]) => login.toLowerCase());
   if (logins.includes(author)) return "who proposes this change; let somebody else approve it";
-  if (writers.some((writer) => named.some((one) => isWriter(writer, one)))) {
+  if (
+    writers.some((commitAuthor) =>
+      namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)),
+    )
+  ) {
     return "who wrote a commit of this change; let somebody else approve it";
   }
-  const approval = logins.map((login) => approvals.get(login)).find((given) => given !== undefined);
-  const login = quote(named[0]?.[1]);
+  const approval = logins.map((login) => approvals.get(login)).find((match) => match !== undefined);
+  const login = quote(namedApprovers[0]?.[1]);
   if (approval === undefined)
     return `and the last word of ${login} on this change is no approval; let them approve it`;
   if (approval.commit === undefined) return undefined;
-  const short = approval.commit.slice(0, 10);
+  const shortCommit = approval.commit.slice(0, 10);
   try {
-    if (await held(approval.commit, tenant, one)) return undefined;
+    if (await held(approval.commit, tenant, declaration)) return undefined;
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    return `and ${login} approved commit ${short}, which is not in this clone; let them approve the change as it is now, or fetch its whole history (\`fetch-depth: 0\`)`;
+    return `and ${login} approved commit ${shortCommit}, which is not in this clone; let them approve the change as it is now, or fetch its whole history (\`fetch-depth: 0\`)`;
   }
-  return `and ${login} approved commit ${short}, in which it stands otherwise or not at all; let them approve the change as it is now`;
+  return `and ${login} approved commit ${shortCommit}, in which it stands otherwise or not at all; let them approve the change as it is now`;
 }
 
 /** So many approvers are named in a message. */
-const SHOWN = 5;
+const MAX_APPROVERS = 5;
 
-function finding(code: string, one: DeclaredEntry | DeclaredVip, message: string): Finding {
-  return { code, level: "error", message, place: one.place, subject: { kind: one.kind, key: one.key } };
+function buildApprovalFinding(
+  code: string,
+  declaration: DeclaredEntry | DeclaredVip,
+  message: string,
+): Finding {
+  return {
+    code,
+    level: "error",
+    message,
+    place: declaration.place,
+    subject: { kind: declaration.kind, key: declaration.key },
+  };
 }
 
 /** The commit that a change began at: what the base and it have in common. */
-async function commitBefore(git: GitReader, base: string): Promise<string> {
-  const wanted = `--base ${quote(base)} is no commit that is here`;
-  const how =
+async function findMergeBase(git: GitReader, base: string): Promise<string> {
+  const problem = `--base ${quote(base)} is no commit that is here`;
+  const advice =
     "Fetch it (in a pipeline: `fetch-depth: 0`), or name the branch that the change is to be merged into, as origin/main.";
-  if (!/^[^-]/.test(base)) throw new GitError(`${wanted}. ${how}`);
+  if (!/^[^-]/.test(base)) throw new GitError(`${problem}. ${advice}`);
   let id: string;
   try {
     id = (await git.text("rev-parse", "--verify", `${base}^{commit}`)).trim();
   } catch (cause) {
-    const why = cause instanceof GitError ? cause.message : String(cause);
-    throw new GitError(`${wanted}. ${how} ${why}`, { cause });
+    const reason = cause instanceof GitError ? cause.message : String(cause);
+    throw new GitError(`${problem}. ${advice} ${reason}`, { cause });
   }
   // It says no by its exit code alone.
-  const common = (await git.text("merge-base", id, "HEAD").catch(() => "")).trim();
-  if (common !== "") return common;
+  const mergeBase = (await git.text("merge-base", id, "HEAD").catch(() => "")).trim();
+  if (mergeBase !== "") return mergeBase;
   throw new GitError(
     `What --base ${quote(base)} and this change have in common is not here, as in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
   );
 }
 
 /** Names and mailboxes of who wrote the commits of a change, as these say; of a merge, where it says more than what it brings together. */
-async function writersOf(git: GitReader, before: string): Promise<readonly string[]> {
-  const told = await git.text(
+async function listCommitAuthors(git: GitReader, before: string): Promise<readonly string[]> {
+  const output = await git.text(
     "log",
     "--remerge-diff",
     "--no-renames",
@@ -241,18 +270,20 @@ async function writersOf(git: GitReader, before: string): Promise<readonly strin
     "--format=%x01%P%x02%an%x02%ae%x02",
     `${before}..HEAD`,
   );
-  const names = told.split("\x01").flatMap((commit) => {
+  const names = output.split("\x01").flatMap((commit) => {
     const [parents = "", name = "", mailbox = "", files = ""] = commit.split("\x02");
     // git makes no other merge anew than one of two.
-    const isOfTwo = parents.trim().split(" ").length === 2;
-    return isOfTwo && files.replaceAll(/[\0\s]/g, "") === "" ? [] : [name.trim(), mailbox.trim()];
+    const isTwoParentMerge = parents.trim().split(" ").length === 2;
+    return isTwoParentMerge && files.replaceAll(/[\0\s]/g, "") === "" ? [] : [name.trim(), mailbox.trim()];
   });
-  return [...new Set(names.filter((one) => one !== ""))];
+  return [...new Set(names.filter((name) => name !== ""))];
 }
 
 /** Whether a writer of a commit is an approver: by name, by login, or by the mailbox that hosts give to a login. */
-function isWriter(writer: string, [name, login]: readonly [string, string]): boolean {
-  const own = writer.toLowerCase();
-  const [, ofHost] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(own) ?? [];
-  return isSamePerson(name, writer) || own === login.toLowerCase() || ofHost === login.toLowerCase();
+function isCommitAuthor(commitAuthor: string, [name, login]: readonly [string, string]): boolean {
+  const author = commitAuthor.toLowerCase();
+  const [, hostLogin] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(author) ?? [];
+  return (
+    isSamePerson(name, commitAuthor) || author === login.toLowerCase() || hostLogin === login.toLowerCase()
+  );
 }

@@ -15,8 +15,8 @@ export class CommittedSettings {
   readonly #git: GitReader;
   readonly #today: string;
   readonly #texts = new Map<string, string>();
-  readonly #declared = new Map<string, ReadonlyMap<string, string>>();
-  readonly #held = new Map<string, ReadonlyMap<string, string>>();
+  readonly #fileFingerprints = new Map<string, ReadonlyMap<string, string>>();
+  readonly #tenantFingerprints = new Map<string, ReadonlyMap<string, string>>();
   readonly #drafts = new Map<string, Settings>();
   readonly #cache: ReadCache = new Map();
 
@@ -48,36 +48,36 @@ export class CommittedSettings {
       if (id !== undefined && path !== undefined && /\.(?:ya?ml|json)$/i.test(path)) ids.set(path, id);
     }
     const settings = new CommittedSettings(top, git, ids, today);
-    await settings.#read(files.map((file) => settings.#pathOf(file)));
+    await settings.#readFiles(files.map((file) => settings.#toRepositoryPath(file)));
     return settings;
   }
 
   has(file: string): boolean {
-    return this.#texts.has(this.#pathOf(file));
+    return this.#texts.has(this.#toRepositoryPath(file));
   }
 
   /** Whether it is there, and none of the files that were read includes it. */
   isTop(file: string): boolean {
-    const path = this.#pathOf(file);
+    const path = this.#toRepositoryPath(file);
     return (
-      this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#includedBy(one).includes(path))
+      this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path))
     );
   }
 
   /** Files in the same folder, as they are called from here. */
   besides(file: string): readonly string[] {
-    const path = this.#pathOf(file);
-    return this.#called(
+    const path = this.#toRepositoryPath(file);
+    return this.#toRelativePaths(
       [...this.#texts.keys()].filter((one) => one !== path && posix.dirname(one) === posix.dirname(path)),
     );
   }
 
   /** All files that were read, as they are called from here. */
   all(): readonly string[] {
-    return this.#called([...this.#texts.keys()]);
+    return this.#toRelativePaths([...this.#texts.keys()]);
   }
 
-  #called(paths: readonly string[]): readonly string[] {
+  #toRelativePaths(paths: readonly string[]): readonly string[] {
     return paths.map((one) => relative(process.cwd(), join(this.#top, one)));
   }
 
@@ -85,89 +85,93 @@ export class CommittedSettings {
    * Whether a tenant's file, with all that it includes, holds something just so; of a tenant that is not there yet, whether the file that
    * declares it does. When it was last looked at is no part of it, nor is the file in which a tenant has it.
    */
-  holds(top: string, one: DeclaredEntry | DeclaredVip): boolean {
-    const held = this.has(top) ? this.#heldBy(top) : this.#declaredIn(one.place.file);
-    return held.get(subjectOf(one)) === fingerprint(one);
+  holds(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
+    const held = this.has(top)
+      ? this.#getTenantFingerprints(top)
+      : this.#getFileFingerprints(declaration.place.file);
+    return held.get(subjectOf(declaration)) === buildFingerprint(declaration);
   }
 
   /** The rules that hold for a file with all that it includes; none where it can't be read. */
   policyOf(file: string): Policy {
-    return this.#draftOf(file)?.policy ?? {};
+    return this.#getDraft(file)?.policy ?? {};
   }
 
-  #draftOf(file: string): Settings | undefined {
-    const there = this.#drafts.get(file);
-    if (there !== undefined) return there;
+  #getDraft(file: string): Settings | undefined {
+    const cached = this.#drafts.get(file);
+    if (cached !== undefined) return cached;
     const { draft } = inspectSettings(file, {
       today: this.#today,
       ownDomains: [],
       together: false,
-      readFile: (path) => this.#textOf(path),
+      readFile: (path) => this.#getText(path),
       cache: this.#cache,
     });
     if (draft !== undefined) this.#drafts.set(file, draft);
     return draft;
   }
 
-  #heldBy(top: string): ReadonlyMap<string, string> {
-    const there = this.#held.get(top);
-    if (there !== undefined) return there;
-    const { entries = [], vips = [] } = this.#draftOf(top) ?? {};
+  #getTenantFingerprints(top: string): ReadonlyMap<string, string> {
+    const cached = this.#tenantFingerprints.get(top);
+    if (cached !== undefined) return cached;
+    const { entries = [], vips = [] } = this.#getDraft(top) ?? {};
     const held = fingerprints([...entries, ...vips]);
-    this.#held.set(top, held);
+    this.#tenantFingerprints.set(top, held);
     return held;
   }
 
-  #declaredIn(file: string): ReadonlyMap<string, string> {
-    const there = this.#declared.get(file);
-    if (there !== undefined) return there;
-    const parsed = this.#parsed(file);
+  #getFileFingerprints(file: string): ReadonlyMap<string, string> {
+    const cached = this.#fileFingerprints.get(file);
+    if (cached !== undefined) return cached;
+    const parsed = this.#parseFile(file);
     const found = fingerprints(
       parsed?.content === undefined ? [] : declaredIn(parsed, parsed.content, this.#today).own,
     );
-    this.#declared.set(file, found);
+    this.#fileFingerprints.set(file, found);
     return found;
   }
 
-  #parsed(file: string): ParsedFile | undefined {
+  #parseFile(file: string): ParsedFile | undefined {
     if (!this.has(file)) return undefined;
-    const source = readSource(file, { readFile: (path) => this.#textOf(path) }, undefined);
+    const source = readSource(file, { readFile: (path) => this.#getText(path) }, undefined);
     return isFinding(source) ? undefined : parsedFile(source);
   }
 
-  #textOf(file: string): string {
-    const text = this.#texts.get(this.#pathOf(file));
+  #getText(file: string): string {
+    const text = this.#texts.get(this.#toRepositoryPath(file));
     if (text === undefined) throw Object.assign(new Error("there is no such file"), { code: "ENOENT" });
     return text;
   }
 
   /** Reads files, what stands beside those that the commit has not, and all that these include, round by round. */
-  async #read(paths: readonly string[]): Promise<void> {
-    const known = new Set(paths.filter((path) => this.#ids.has(path)));
+  async #readFiles(paths: readonly string[]): Promise<void> {
+    const knownPaths = new Set(paths.filter((path) => this.#ids.has(path)));
     // What a new file is held to, those beside it tell.
-    const folders = new Set(paths.filter((path) => !known.has(path)).map((path) => posix.dirname(path)));
-    let wanted = [...this.#ids.keys()].filter(
-      (path) => known.has(path) || (/\.ya?ml$/i.test(path) && folders.has(posix.dirname(path))),
+    const directories = new Set(
+      paths.filter((path) => !knownPaths.has(path)).map((path) => posix.dirname(path)),
     );
-    while (wanted.length > 0) {
-      const pathsOf = Map.groupBy(wanted, (path) => this.#ids.get(path) ?? "");
-      for await (const { id, content } of this.#git.objects([...pathsOf.keys()])) {
-        for (const path of pathsOf.get(id) ?? []) this.#texts.set(path, content.toString("utf8"));
+    let pendingPaths = [...this.#ids.keys()].filter(
+      (path) => knownPaths.has(path) || (/\.ya?ml$/i.test(path) && directories.has(posix.dirname(path))),
+    );
+    while (pendingPaths.length > 0) {
+      const pathsById = Map.groupBy(pendingPaths, (path) => this.#ids.get(path) ?? "");
+      for await (const { id, content } of this.#git.objects([...pathsById.keys()])) {
+        for (const path of pathsById.get(id) ?? []) this.#texts.set(path, content.toString("utf8"));
       }
-      wanted = [...new Set(wanted.flatMap((path) => this.#includedBy(path)))].filter(
+      pendingPaths = [...new Set(pendingPaths.flatMap((path) => this.#listIncludes(path)))].filter(
         (path) => this.#ids.has(path) && !this.#texts.has(path),
       );
     }
   }
 
-  #includedBy(path: string): string[] {
-    const { include = [] } = this.#parsed(join(this.#top, path))?.content ?? {};
+  #listIncludes(path: string): string[] {
+    const { include = [] } = this.#parseFile(join(this.#top, path))?.content ?? {};
     return include
       .filter((one) => includeRefusal(one) === undefined)
       .map((one) => posix.join(posix.dirname(path), one));
   }
 
-  #pathOf(file: string): string {
+  #toRepositoryPath(file: string): string {
     // The file itself may be a link, or be gone.
     const path = join(realPath(dirname(resolve(file))), basename(file));
     return relative(realPath(this.#top), path).split(sep).join("/");
@@ -175,10 +179,10 @@ export class CommittedSettings {
 }
 
 function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): ReadonlyMap<string, string> {
-  return new Map(declared.map((one) => [subjectOf(one), fingerprint(one)]));
+  return new Map(declared.map((declaration) => [subjectOf(declaration), buildFingerprint(declaration)]));
 }
 
 /** All that is declared of something: when it was last looked at is no part of it. */
-function fingerprint({ text, ticket, owner, approvedBy, expires }: DeclaredEntry | DeclaredVip): string {
+function buildFingerprint({ text, ticket, owner, approvedBy, expires }: DeclaredEntry | DeclaredVip): string {
   return JSON.stringify([text, ticket, owner, approvedBy, expires]);
 }

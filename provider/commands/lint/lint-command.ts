@@ -45,7 +45,7 @@ export function lintCommand(): Command {
       )
       .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
       .addOption(todayOption())
-      .action(verb(lint)),
+      .action(verb(runLintCommand)),
     {
       examples: [
         {
@@ -82,34 +82,39 @@ interface LintOptions extends OutputOptions<(typeof FORMATS)[number]> {
   readonly author?: string;
 }
 
-async function lint(
-  named: readonly string[],
+async function runLintCommand(
+  paths: readonly string[],
   { format, output, failOn, today, ...asked }: LintOptions,
 ): Promise<ExitCode> {
   const outputs = readOutputs(withoutUndefined({ format, output }), FORMATS);
-  const approvals = approvalsOptions(asked, today);
+  const approvals = parseApprovalsOptions(asked, today);
   // Loaded here, so that no other verb pays for it.
   const { lintAll } = await import("../../rollout/targets/lint-all.js");
   const { sarifLog } = await import("../../files/sarif.js");
-  const linted = await lintAll(named, today === undefined ? {} : { today });
-  const held = await heldTo(approvals, linted);
+  const lintResult = await lintAll(paths, today === undefined ? {} : { today });
+  const approvalResult = await checkRequestedApprovals(approvals, lintResult);
   const findings =
-    held.findings.length === 0 ? linted.findings : inOrder([...linted.findings, ...held.findings]);
-  const { files, tops } = linted;
-  const { approvals: counts } = held;
+    approvalResult.findings.length === 0
+      ? lintResult.findings
+      : inOrder([...lintResult.findings, ...approvalResult.findings]);
+  const { files, tops } = lintResult;
+  const { approvals: counts } = approvalResult;
   await writeOutputs(outputs, {
-    text: async (target) => await lintText({ ...linted, findings }, held.told, target),
-    json: () => json({ format: 1, findings, files, tops, counts: counted(findings), approvals: counts }),
-    sarif: () => json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() })),
+    text: async (target) => await renderLintText({ ...lintResult, findings }, approvalResult.told, target),
+    json: () =>
+      formatLintJson({ format: 1, findings, files, tops, counts: countByLevel(findings), approvals: counts }),
+    sarif: () =>
+      formatLintJson(sarifLog(findings, { version: packageVersion(), root: findWorkingRepository() })),
   });
-  const has = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
-  if (has("error")) return EXIT.changes;
-  const refused = (failOn !== undefined && has("warning")) || (failOn === "note" && has("note"));
-  return refused ? EXIT.refused : EXIT.clean;
+  const hasLevel = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
+  if (hasLevel("error")) return EXIT.changes;
+  const exceedsFailOn =
+    (failOn !== undefined && hasLevel("warning")) || (failOn === "note" && hasLevel("note"));
+  return exceedsFailOn ? EXIT.refused : EXIT.clean;
 }
 
 /** What is asked of approvals; undefined where nobody told of them, false where they are left to the pipeline. */
-function approvalsOptions(
+function parseApprovalsOptions(
   { approvals: file, base, author }: Pick<LintOptions, "approvals" | "base" | "author">,
   today: string | undefined,
 ): ApprovalsOptions | false | undefined {
@@ -125,9 +130,9 @@ function approvalsOptions(
 }
 
 /** What is found of approvals, what is told of them in the end, and how many of each kind there were. */
-async function heldTo(
+async function checkRequestedApprovals(
   options: ApprovalsOptions | false | undefined,
-  linted: Pick<FilesLintResult, "tenants" | "included">,
+  lintResult: Pick<FilesLintResult, "tenants" | "included">,
 ): Promise<{
   readonly findings: readonly Finding[];
   readonly told: string;
@@ -135,17 +140,17 @@ async function heldTo(
 }> {
   if (options === undefined || options === false) {
     const { uncheckedApprovals } = await import("../../files/approval-demands.js");
-    const unchecked = uncheckedApprovals(linted.tenants);
+    const unchecked = uncheckedApprovals(lintResult.tenants);
     if (options === undefined) return { findings: unchecked, told: "" };
     return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
   }
   const { checkApprovals } = await import("./check-approvals.js");
-  const { findings, ...approvals } = await checkApprovals(linted, options);
+  const { findings, ...approvals } = await checkApprovals(lintResult, options);
   const { checked, unchanged, notAsked } = approvals;
-  const left = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
+  const notRequiredText = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
   return {
     findings,
-    told: ` Approvals: ${checked} checked${left}, ${unchanged} unchanged.`,
+    told: ` Approvals: ${checked} checked${notRequiredText}, ${unchanged} unchanged.`,
     approvals,
   };
 }
@@ -154,21 +159,25 @@ async function heldTo(
  * A finding a line, `file:line:column level: message (code)`, then the counts. Only a terminal gets broken lines: editors and problem
  * matchers read whole ones.
  */
-async function lintText(
+async function renderLintText(
   { findings, files, isPartial }: FilesLintResult,
-  more: string,
+  suffix: string,
   target: TextTarget,
 ): Promise<string> {
   const { placeText } = await import("../../files/finding.js");
-  const styled = (style: Style, text: string): string =>
+  const applyStyle = (style: Style, text: string): string =>
     target.color ? styleText(style, text, { validateStream: false }) : text;
   const lines = findings.map(({ place, level, message, code }) => {
-    const at = place === undefined ? "" : `${styled("bold", placeText(place))} `;
-    return `${at}${styled(STYLES[level], `${level}:`)} ${printable(message.replace(/\s*\n\s*/g, " "))} ${styled("dim", `(${code})`)}`;
+    const locationText = place === undefined ? "" : `${applyStyle("bold", placeText(place))} `;
+    return `${locationText}${applyStyle(STYLES[level], `${level}:`)} ${printable(message.replace(/\s*\n\s*/g, " "))} ${applyStyle("dim", `(${code})`)}`;
   });
-  const { error, warning, note } = counted(findings);
-  const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
-  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
+  const { error, warning, note } = countByLevel(findings);
+  const countTexts = [
+    formatLevelCount(error, "error"),
+    formatLevelCount(warning, "warning"),
+    formatLevelCount(note, "note"),
+  ].filter(Boolean);
+  const summary = `${countTexts.length === 0 ? "Nothing found" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${suffix}`;
   const text = `${[...lines, summary].join("\n")}\n`;
   return target.isTTY ? fitted(text, target) : text;
 }
@@ -180,26 +189,26 @@ const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisf
   Style
 >;
 
-function counted(findings: readonly Finding[]): Record<FindingLevel, number> {
+function countByLevel(findings: readonly Finding[]): Record<FindingLevel, number> {
   const counts = { error: 0, warning: 0, note: 0 };
   for (const { level } of findings) counts[level] += 1;
   return counts;
 }
 
-function count(number: number, noun: string): string {
-  if (number === 0) return "";
-  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
+function formatLevelCount(value: number, noun: string): string {
+  if (value === 0) return "";
+  return value === 1 ? `1 ${noun}` : `${value} ${noun}s`;
 }
 
-function json(value: unknown): string {
+function formatLintJson(value: unknown): string {
   return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
 /** The top of the repository that the working folder is in, or the working folder. */
-function repositoryRoot(): string {
+function findWorkingRepository(): string {
   const start = process.cwd();
-  for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, ".git"))) return folder;
-    if (folder === dirname(folder)) return start;
+  for (let directory = start; ; directory = dirname(directory)) {
+    if (existsSync(join(directory, ".git"))) return directory;
+    if (directory === dirname(directory)) return start;
   }
 }

@@ -30,101 +30,107 @@ const MAX_BYTES = 32 * 1024 * 1024;
  * @throws {ApprovalsError} (`ERR_APPROVALS`) when it can't be read, or is no such answer.
  */
 export function readApprovals(file: string): readonly Approval[] {
-  const answer = parsed(file);
-  const pages = z.array(z.array(z.unknown())).safeParse(answer);
-  if (Array.isArray(answer)) return ofGitHub(checked(file, gitHubReviews, pages.data?.flat() ?? answer));
-  const { approved_by: given } = checked(file, gitLabApprovals, answer);
-  return given.map(({ user }) => ({ login: user.username.toLowerCase() }));
+  const response = readJsonFile(file);
+  const pages = z.array(z.array(z.unknown())).safeParse(response);
+  if (Array.isArray(response))
+    return listGitHubApprovals(parseResponse(file, gitHubReviewsSchema, pages.data?.flat() ?? response));
+  const { approved_by: approvals } = parseResponse(file, gitLabApprovalsSchema, response);
+  return approvals.map(({ user }) => ({ login: user.username.toLowerCase() }));
 }
 
-const name = z.string().min(1).max(255);
+const nameSchema = z.string().min(1).max(255);
 
-const when = z.string().refine((text) => !Number.isNaN(Date.parse(text)), "must be a time");
+const timeSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)), "must be a time");
 
-const gitHubReviews = z.array(
+const gitHubReviewsSchema = z.array(
   z.discriminatedUnion("state", [
     z.object({ state: z.enum(["COMMENTED", "PENDING"]) }),
     z.object({
       state: z.enum(["APPROVED", "CHANGES_REQUESTED", "DISMISSED"]),
       // Of an account that is gone, and of a commit that is, nothing is told.
-      user: z.object({ login: name }).nullable(),
+      user: z.object({ login: nameSchema }).nullable(),
       commit_id: z
         .string()
         .regex(/^[\da-f]{40,64}$/i)
         .nullish(),
-      submitted_at: when,
+      submitted_at: timeSchema,
     }),
   ]),
 );
 
-const gitLabApprovals = z.object({
-  approved_by: z.array(z.object({ user: z.object({ username: name }) })),
+const gitLabApprovalsSchema = z.object({
+  approved_by: z.array(z.object({ user: z.object({ username: nameSchema }) })),
 });
 
-function ofGitHub(reviews: z.infer<typeof gitHubReviews>): readonly Approval[] {
-  const last = new Map<string, { readonly at: number; readonly approval: Approval | undefined }>();
+function listGitHubApprovals(reviews: z.infer<typeof gitHubReviewsSchema>): readonly Approval[] {
+  const latest = new Map<string, { readonly at: number; readonly approval: Approval | undefined }>();
   for (const review of reviews) {
     if (!("user" in review) || review.user === null) continue;
     const login = review.user.login.toLowerCase();
     const at = Date.parse(review.submitted_at);
-    if (at < (last.get(login)?.at ?? Number.NEGATIVE_INFINITY)) continue;
+    if (at < (latest.get(login)?.at ?? Number.NEGATIVE_INFINITY)) continue;
     // Of which commit it is, decides whether it counts.
     const commit = review.commit_id ?? NO_COMMIT;
-    last.set(login, { at, approval: review.state === "APPROVED" ? { login, commit } : undefined });
+    latest.set(login, { at, approval: review.state === "APPROVED" ? { login, commit } : undefined });
   }
-  return [...last.values()].flatMap(({ approval }) => approval ?? []);
+  return [...latest.values()].flatMap(({ approval }) => approval ?? []);
 }
 
 /** Stands in no repository. */
 const NO_COMMIT = "0".repeat(40);
 
-function parsed(file: string): unknown {
+function readJsonFile(file: string): unknown {
   let text: string;
   try {
     text = readPlainFile(file, MAX_BYTES).toString("utf8");
   } catch (cause) {
-    const why =
-      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : reasonOf(cause);
-    throw new ApprovalsError(`${quote(file, 300)} can't be read: ${why}. ${WRITTEN_BY}`, { cause });
+    const reason =
+      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : formatCause(cause);
+    throw new ApprovalsError(`${quote(file, 300)} can't be read: ${reason}. ${WRITE_ADVICE}`, { cause });
   }
   try {
     return JSON.parse(text);
   } catch {
     // What the parser says shows what stands there.
     throw new ApprovalsError(
-      `${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITTEN_BY}`,
+      `${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITE_ADVICE}`,
     );
   }
 }
 
-function checked<Schema extends z.ZodType>(file: string, schema: Schema, answer: unknown): z.infer<Schema> {
-  const result = schema.safeParse(answer);
+function parseResponse<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+  response: unknown,
+): z.infer<Schema> {
+  const result = schema.safeParse(response);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const path = issue?.path.join(".") ?? "";
-  const at = path === "" ? "" : ` at ${quote(path, 200)}`;
+  const pathText = path === "" ? "" : ` at ${quote(path, 200)}`;
   throw new ApprovalsError(
-    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${at}; what came is ${whatCame(answer)}. ${WRITTEN_BY}`,
+    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${pathText}; what came is ${describeResponse(response)}. ${WRITE_ADVICE}`,
   );
 }
 
 /** Of a file that is another than was meant, nothing is shown that may be secret. */
-function whatCame(answer: unknown): string {
-  if (Array.isArray(answer)) return `a list of ${answer.length}`;
-  if (typeof answer !== "object" || answer === null) return answer === null ? "null" : `a ${typeof answer}`;
+function describeResponse(response: unknown): string {
+  if (Array.isArray(response)) return `a list of ${response.length}`;
+  if (typeof response !== "object" || response === null)
+    return response === null ? "null" : `a ${typeof response}`;
   // As hosts tell errors.
-  if ("message" in answer && typeof answer.message === "string")
-    return `an error, ${quote(answer.message, 200)}`;
-  const keys = Object.keys(answer);
-  const shown = keys.slice(0, SHOWN_KEYS).map((key) => quote(key, 40));
-  return `an object of ${keys.length === 0 ? "nothing" : shown.join(", ")}${keys.length > SHOWN_KEYS ? " and more" : ""}`;
+  if ("message" in response && typeof response.message === "string")
+    return `an error, ${quote(response.message, 200)}`;
+  const keys = Object.keys(response);
+  const quotedKeys = keys.slice(0, MAX_SHOWN_KEYS).map((key) => quote(key, 40));
+  return `an object of ${keys.length === 0 ? "nothing" : quotedKeys.join(", ")}${keys.length > MAX_SHOWN_KEYS ? " and more" : ""}`;
 }
 
-const SHOWN_KEYS = 5;
+const MAX_SHOWN_KEYS = 5;
 
-const WRITTEN_BY =
+const WRITE_ADVICE =
   "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
 
-function reasonOf(cause: unknown): string {
+function formatCause(cause: unknown): string {
   return excerpt(cause instanceof Error ? cause.message : String(cause), 300);
 }

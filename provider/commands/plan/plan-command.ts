@@ -35,7 +35,7 @@ export function planCommand(): Command {
     withOutputs(withPlanOptions(command), FORMATS)
       .option("--all", "Show every change in text, even where there are hundreds")
       .addOption(failOnOption())
-      .action(verb(run)),
+      .action(verb(runPlanCommand)),
     {
       examples: [
         { does: "against what the stack declared before", line: "plan settings/acme.yaml --stack acme" },
@@ -55,33 +55,33 @@ export function planCommand(): Command {
   );
 }
 
-async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+async function runPlanCommand(file: string | undefined, options: Options): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const plan = await planFor(file, options);
   const { planRenderers } = await import("./plan-output.js");
   await writeOutputs(outputs, planRenderers(plan, options));
-  const json = outputs.find(({ format, to }) => format === "json" && typeof to === "object");
-  if (typeof json?.to === "object")
-    showApplyCommand(withRefusal(plan, options.failOn), json.to.file, file, options);
-  const refusal = failOnGuard(plan, options.failOn);
-  if (refusal !== undefined) console.error(`error: ${refusal.message}`);
-  if (plan.guards.length > 0 || refusal !== undefined) return EXIT.refused;
+  const jsonOutput = outputs.find(({ format, to }) => format === "json" && typeof to === "object");
+  if (typeof jsonOutput?.to === "object")
+    printApplyCommand(withRefusal(plan, options.failOn), jsonOutput.to.file, file, options);
+  const failOnBlocker = failOnGuard(plan, options.failOn);
+  if (failOnBlocker !== undefined) console.error(`error: ${failOnBlocker.message}`);
+  if (plan.guards.length > 0 || failOnBlocker !== undefined) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
 /** Shows how exactly this plan is applied. On stderr: standard output is the plan's. */
-function showApplyCommand(
+function printApplyCommand(
   { changes, guards, digest }: Plan,
-  plan: string,
+  planFile: string,
   file: string | undefined,
   { stack, fromPreview }: Options,
 ): void {
   if (stack === undefined || changes.length === 0 || guards.length > 0) return;
-  const what = file ?? (fromPreview === undefined ? "" : "--from-preview");
+  const source = file ?? (fromPreview === undefined ? "" : "--from-preview");
   const command = [
     `${programName()} apply`,
-    what,
-    `--stack ${stack} --plan ${plan} --plan-digest ${digest} --yes`,
+    source,
+    `--stack ${stack} --plan ${planFile} --plan-digest ${digest} --yes`,
   ]
     .filter(Boolean)
     .join(" ");

@@ -9,22 +9,22 @@ import { planText } from "../../plan/render/text";
 export type PlanFormat = "text" | "markdown" | "html" | "json";
 
 /** How much of a plan is shown. */
-interface ShownPlan {
+interface PlanRenderOptions {
   readonly all?: boolean;
   readonly failOn?: FailOn;
 }
 
 /** Renders a plan; its JSON has every change, and no refusal by `--fail-on`. */
-export function planRenderers(plan: Plan, { all = false, failOn }: ShownPlan): Renderers<PlanFormat> {
-  const shown = withRefusal(plan, failOn);
+export function planRenderers(plan: Plan, { all = false, failOn }: PlanRenderOptions): Renderers<PlanFormat> {
+  const displayedPlan = withRefusal(plan, failOn);
   return {
     text: (target) =>
-      planText(shown, {
+      planText(displayedPlan, {
         ...lookOf(target),
         ...(all ? { limit: Number.POSITIVE_INFINITY } : {}),
       }),
-    markdown: () => planMarkdown(shown),
-    html: () => planHtml(shown),
+    markdown: () => planMarkdown(displayedPlan),
+    html: () => planHtml(displayedPlan),
     json: () => planJson(plan),
   };
 }

@@ -10,32 +10,40 @@ import { leftVip } from "./outsiders";
 import type { Reason } from "./review-schema";
 import type { Asked } from "./worklist";
 
-type One = DeclaredEntry | DeclaredVip;
+type Declaration = DeclaredEntry | DeclaredVip;
 
 /** What only the tenant can tell of something that is declared, beside what is suggested. */
-export function foundAtTenant(one: One, { settings, observed, base, window }: Context): Reason[] {
-  const reasons = [dueByAge(one, settings, observed)];
-  const isSettled = holds(one.reviewed, settings);
-  if (one.kind === "vip") return found([...reasons, isSettled ? undefined : leftVip(one, observed)]);
-  const evidence = evidenceOf(base, { kind: "entry", value: one.value, entryType: one.entryType });
-  if (one.list === "allow" && hasMailSince(one, settings, { observed, base }, "reported")) {
-    reasons.push(reportedTold(evidence?.reports ?? 0, window));
+export function foundAtTenant(
+  declaration: Declaration,
+  { settings, observed, base, window }: Context,
+): Reason[] {
+  const reasons = [findOverdueReason(declaration, settings, observed)];
+  const isReviewCurrent = holds(declaration.reviewed, settings);
+  if (declaration.kind === "vip")
+    return compactReasons([...reasons, isReviewCurrent ? undefined : leftVip(declaration, observed)]);
+  const mailCounts = evidenceOf(base, {
+    kind: "entry",
+    value: declaration.value,
+    entryType: declaration.entryType,
+  });
+  if (declaration.list === "allow" && hasMailSince(declaration, settings, { observed, base }, "reported")) {
+    reasons.push(reportedTold(mailCounts?.reports ?? 0, window));
   }
   const { days, complete, until } = base.summary;
-  const since = standsSince(one, observed);
+  const startTime = getStartTime(declaration, observed);
   // Of a part of the window it can't be said, and of an address the service does not tell.
   const isUnused =
     complete &&
-    one.entryType !== "ip" &&
-    since !== undefined &&
-    since <= (instantOf(until) ?? 0) - days * DAY_MS &&
-    evidence?.threats === 0 &&
-    evidence.reports === 0;
-  if (isUnused && !isSettled) {
-    const told = `No mail that the service detected came from it ${window}, and nobody reported any; whether other mail did is not told.`;
-    reasons.push({ kind: "unused", evidence: told });
+    declaration.entryType !== "ip" &&
+    startTime !== undefined &&
+    startTime <= (instantOf(until) ?? 0) - days * DAY_MS &&
+    mailCounts?.threats === 0 &&
+    mailCounts.reports === 0;
+  if (isUnused && !isReviewCurrent) {
+    const evidence = `No mail that the service detected came from it ${window}, and nobody reported any; whether other mail did is not told.`;
+    reasons.push({ kind: "unused", evidence: evidence });
   }
-  return found(reasons);
+  return compactReasons(reasons);
 }
 
 /** Users reported mail from an allowed sender. */
@@ -45,25 +53,25 @@ export function reportedTold(reports: number, window: string): Reason {
 
 /** Whether there is such mail that the last decision about it can't have known. */
 export function hasMailSince(
-  one: One,
+  declaration: Declaration,
   settings: Settings,
-  asked: Asked | undefined,
-  what: "malicious" | "reported",
+  tenantData: Asked | undefined,
+  mailKind: "malicious" | "reported",
 ): boolean {
-  if (one.kind === "vip" || asked === undefined) return false;
-  const { threats, reports } = mailOf(asked.base, {
+  if (declaration.kind === "vip" || tenantData === undefined) return false;
+  const { threats, reports } = mailOf(tenantData.base, {
     kind: "entry",
-    value: one.value,
-    entryType: one.entryType,
+    value: declaration.value,
+    entryType: declaration.entryType,
   });
-  const isBad = ({ verdict }: { readonly verdict: string }): boolean => verdict === "malicious";
+  const isMalicious = ({ verdict }: { readonly verdict: string }): boolean => verdict === "malicious";
   const times = [
-    ...(what === "malicious" ? threats.filter(isBad).map(({ detected }) => detected) : []),
-    ...(what === "malicious" ? reports.filter(isBad) : reports).map(({ time }) => time),
+    ...(mailKind === "malicious" ? threats.filter(isMalicious).map(({ detected }) => detected) : []),
+    ...(mailKind === "malicious" ? reports.filter(isMalicious) : reports).map(({ time }) => time),
   ];
-  const { reviewed } = one;
+  const { reviewed } = declaration;
   // Files that others share were decided upon for all of them.
-  const isOwn = isOwnFile(one.place.file, settings);
+  const isOwn = isOwnFile(declaration.place.file, settings);
   if (!isOwn || !holds(reviewed, settings)) return times.length > 0;
   return times.some((time) => {
     const instant = instantOf(time);
@@ -72,26 +80,32 @@ export function hasMailSince(
 }
 
 /** What nobody has reviewed is due by the day on which the tenant got it. */
-function dueByAge(one: One, { policy, today }: Settings, observed: Observed): Reason | undefined {
+function findOverdueReason(
+  declaration: Declaration,
+  { policy, today }: Settings,
+  observed: Observed,
+): Reason | undefined {
   const { reviewEvery } = policy;
-  if (one.reviewed !== undefined || reviewEvery === undefined) return undefined;
-  if (!(one.kind === "vip" ? observed.vips : observed.entries).has(one.key)) return undefined;
-  const since = standsSince(one, observed);
+  if (declaration.reviewed !== undefined || reviewEvery === undefined) return undefined;
+  if (!(declaration.kind === "vip" ? observed.vips : observed.entries).has(declaration.key)) return undefined;
+  const startTime = getStartTime(declaration, observed);
   const due =
-    since === undefined ? undefined : dueFrom(new Date(since).toISOString().slice(0, 10), reviewEvery);
+    startTime === undefined
+      ? undefined
+      : dueFrom(new Date(startTime).toISOString().slice(0, 10), reviewEvery);
   if (due !== undefined && due > today) return undefined;
-  const told =
+  const dueText =
     due === undefined ? "since when it stands the service does not tell" : `it is due since ${due}`;
-  const evidence = `Nobody has said that it was reviewed, and ${told} (reviewEvery: ${reviewEvery}).`;
+  const evidence = `Nobody has said that it was reviewed, and ${dueText} (reviewEvery: ${reviewEvery}).`;
   return { kind: "due", evidence };
 }
 
 /** Since when the tenant has it, as the service tells it. */
-function standsSince(one: One, { entries, vips }: Observed): number | undefined {
-  if (one.kind === "vip") return instantOf(vips.get(one.key)?.date_added);
-  return instantOf(entries.get(one.key)?.find(({ list }) => list === one.list)?.created_at);
+function getStartTime(declaration: Declaration, { entries, vips }: Observed): number | undefined {
+  if (declaration.kind === "vip") return instantOf(vips.get(declaration.key)?.date_added);
+  return instantOf(entries.get(declaration.key)?.find(({ list }) => list === declaration.list)?.created_at);
 }
 
-function found(reasons: readonly (Reason | undefined)[]): Reason[] {
+function compactReasons(reasons: readonly (Reason | undefined)[]): Reason[] {
   return reasons.filter((reason) => reason !== undefined);
 }

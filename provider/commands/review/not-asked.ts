@@ -3,21 +3,21 @@ import { parseMailbox } from "../../settings/entry-value";
 import type { Asked } from "./worklist";
 
 /** What a review can't tell, a sentence each: nobody was asked, or nobody knows. */
-export function notAskedOf(settings: Settings, asked: Asked | undefined): string[] {
+export function notAskedOf(settings: Settings, tenantData: Asked | undefined): string[] {
   const { policy, entries, vips, ownDomains } = settings;
   const hasMailboxes =
     vips.length > 0 || entries.some(({ owner }) => owner !== undefined && parseMailbox(owner).ok);
-  const within =
+  const ownDomainsNote =
     ownDomains.length > 0
       ? "who is outside the `ownDomains` is told"
       : "with `ownDomains` in the files, who is outside them would be";
   return [
-    ...(asked === undefined
+    ...(tenantData === undefined
       ? [
           "The tenant was not asked: what its mail says, what no mail came under, who is targeted, what stands in no file, and since when something stands, is not told.",
         ]
       : []),
-    ...(asked !== undefined && entries.some(({ entryType }) => entryType === "ip")
+    ...(tenantData !== undefined && entries.some(({ entryType }) => entryType === "ip")
       ? [
           "Of addresses, the service does not tell what mail came from them: whether these are used is not known.",
         ]
@@ -29,7 +29,7 @@ export function notAskedOf(settings: Settings, asked: Asked | undefined): string
       : []),
     ...(hasMailboxes
       ? [
-          `Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked; ${within}.`,
+          `Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked; ${ownDomainsNote}.`,
         ]
       : []),
   ];

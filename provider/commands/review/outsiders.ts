@@ -13,25 +13,28 @@ import type { Reason } from "./review-schema";
  */
 export function outsideOwner(
   { owner }: Pick<DeclaredEntry | DeclaredVip, "owner">,
-  own: OwnDomains,
+  ownDomains: OwnDomains,
 ): Reason | undefined {
-  if (owner === undefined || !isOutside(owner, own)) return undefined;
+  if (owner === undefined || !isOutsideMailbox(owner, ownDomains)) return undefined;
   return {
     kind: "owner",
-    evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${namesOf(own)}).`,
+    evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
 /** Whether a VIP has a mailbox outside the organization's own domains. */
-export function outsideVip(one: DeclaredEntry | DeclaredVip, own: OwnDomains): Reason | undefined {
-  if (one.kind !== "vip" || !isOutside(one.email, own)) return undefined;
+export function outsideVip(
+  declaration: DeclaredEntry | DeclaredVip,
+  ownDomains: OwnDomains,
+): Reason | undefined {
+  if (declaration.kind !== "vip" || !isOutsideMailbox(declaration.email, ownDomains)) return undefined;
   return {
     kind: "left",
-    evidence: `The mailbox is in none of the organization's own domains (${namesOf(own)}).`,
+    evidence: `The mailbox is in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
-const directories = new WeakMap<Observed, boolean>();
+const directoryCache = new WeakMap<Observed, boolean>();
 
 /**
  * Whether a VIP may have left: the service knows name, job or department of others, and none of these of this one. It is a sign and
@@ -40,10 +43,10 @@ const directories = new WeakMap<Observed, boolean>();
 export function leftVip({ key }: DeclaredVip, observed: Observed): Reason | undefined {
   const row = observed.vips.get(key);
   if (row === undefined || isInDirectory(row)) return undefined;
-  let hasDirectory = directories.get(observed);
+  let hasDirectory = directoryCache.get(observed);
   if (hasDirectory === undefined) {
     hasDirectory = [...observed.vips.values()].some(isInDirectory);
-    directories.set(observed, hasDirectory);
+    directoryCache.set(observed, hasDirectory);
   }
   if (!hasDirectory) return undefined;
   const evidence =
@@ -55,15 +58,15 @@ function isInDirectory({ full_name, job_title, department }: VipEmployeeRow): bo
   return [full_name, job_title, department].some((text) => text !== undefined && text.trim() !== "");
 }
 
-function isOutside(mailbox: string, own: OwnDomains): boolean {
-  if (own.names.length === 0) return false;
+function isOutsideMailbox(mailbox: string, ownDomains: OwnDomains): boolean {
+  if (ownDomains.names.length === 0) return false;
   const parsed = parseMailbox(mailbox);
-  return parsed.ok && own.holding(domainOf(parsed.value)) === undefined;
+  return parsed.ok && ownDomains.holding(domainOf(parsed.value)) === undefined;
 }
 
-const NAMED = 3;
+const MAX_NAMES = 3;
 
-function namesOf({ names }: OwnDomains): string {
-  const more = names.length > NAMED ? ", …" : "";
-  return names.slice(0, NAMED).join(", ") + more;
+function formatDomainNames({ names }: OwnDomains): string {
+  const ellipsis = names.length > MAX_NAMES ? ", …" : "";
+  return names.slice(0, MAX_NAMES).join(", ") + ellipsis;
 }

@@ -30,7 +30,7 @@ export function reviewCommand(): Command {
       .addOption(withinOption())
       .addOption(todayOption())
       .option("--offline", "Read only files, and send no request to the tenant")
-      .action(verb(run))
+      .action(verb(runReviewCommand))
       .addCommand(keepCommand())
       .addCommand(reviewExtendCommand())
       .addCommand(dropCommand()),
@@ -52,32 +52,32 @@ export function reviewCommand(): Command {
   );
 }
 
-async function run(given: string | undefined, options: Options): Promise<ExitCode> {
+async function runReviewCommand(fileArgument: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
   const { reviewOf } = await import("./review.js");
   const { REVIEW_FORMAT } = await import("./review-schema.js");
   const outputs = readOutputs(options, FORMATS);
-  const file = given ?? (await defaultFile());
+  const file = fileArgument ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
-  const asked = options.offline
+  const tenantData = options.offline
     ? undefined
     : await (await import("../../cli/asked-tenant.js")).askTenant(options);
-  const review = reviewOf(settings, asked, { withinDays: options.within });
+  const review = reviewOf(settings, tenantData, { withinDays: options.within });
   const report = {
     format: REVIEW_FORMAT,
     file,
-    ...(asked === undefined ? {} : { host: asked.host }),
+    ...(tenantData === undefined ? {} : { host: tenantData.host }),
     today: settings.today,
     ...review,
   } as const;
-  await writeOutputs(outputs, await renderersFor(report));
+  await writeOutputs(outputs, await createReviewRenderers(report));
   // Else a job would take for decided what nobody has looked at.
   if (review.unread.length > 0)
     console.error("warning: not all of the mail could be read; there may be more.");
   return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
 }
 
-async function renderersFor(
+async function createReviewRenderers(
   report: import("./review-schema.js").ReviewReport,
 ): Promise<Renderers<(typeof FORMATS)[number]>> {
   const { reviewText } = await import("./review-text.js");

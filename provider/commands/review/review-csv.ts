@@ -3,7 +3,7 @@ import { harmless } from "../../settings/text";
 import { REVIEW_TITLES } from "./review-kinds";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 
-const TITLES = [
+const COLUMN_TITLES = [
   "list",
   "value",
   "scope",
@@ -22,10 +22,10 @@ const TITLES = [
  * terminal.
  */
 export function reviewCsv({ items }: ReviewReport): string {
-  return csvText([TITLES, ...items.map(rowOf)]);
+  return csvText([COLUMN_TITLES, ...items.map(formatItemRow)]);
 }
 
-function rowOf({
+function formatItemRow({
   list,
   value,
   scope,
@@ -37,7 +37,7 @@ function rowOf({
   comment,
   reasons,
 }: ReviewItem): string[] {
-  const cells: Readonly<Record<(typeof TITLES)[number], string | undefined>> = {
+  const cells: Readonly<Record<(typeof COLUMN_TITLES)[number], string | undefined>> = {
     list,
     value,
     scope,
@@ -50,5 +50,5 @@ function rowOf({
     expires,
     comment,
   };
-  return TITLES.map((title) => harmless(cells[title] ?? ""));
+  return COLUMN_TITLES.map((title) => harmless(cells[title] ?? ""));
 }

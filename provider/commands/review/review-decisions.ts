@@ -20,10 +20,10 @@ interface Options extends ChangeOptions {
 
 /** `email-security review keep`: records that something was looked at and stays. */
 export function keepCommand(): Command {
-  const command = decision("keep", "Record that an entry or VIP was reviewed and stays");
+  const command = createDecisionCommand("keep", "Record that an entry or VIP was reviewed and stays");
   return withHelp(
     withPlace(withAnswers(command)).action(
-      verb(async (values: string[], options: Options) => await decide("keep", values, options)),
+      verb(async (values: string[], options: Options) => await recordDecision("keep", values, options)),
     ),
     {
       examples: [
@@ -40,13 +40,13 @@ export function keepCommand(): Command {
 
 /** `email-security review extend`: lets something stand for longer, and records who decided. */
 export function reviewExtendCommand(): Command {
-  const command = decision("extend", "Extend an entry or VIP, and record who decided");
+  const command = createDecisionCommand("extend", "Extend an entry or VIP, and record who decided");
   return withHelp(
     withPlace(withFacts(command)).action(
       verb(async (values: string[], options: Options) => {
         if (options.for === undefined)
           throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
-        return await decide("extend", values, options);
+        return await recordDecision("extend", values, options);
       }),
     ),
     {
@@ -64,13 +64,13 @@ export function reviewExtendCommand(): Command {
 
 /** `email-security review drop`: takes something out of the settings files; the reason is for the commit. */
 export function dropCommand(): Command {
-  const command = decision(
+  const command = createDecisionCommand(
     "drop",
     "Remove an entry or VIP from the settings files, with the reason in the commit",
   ).option("--ticket <text>", "Name the ticket in the commit message");
   return withHelp(
     withPlace(command).action(
-      verb(async (values: string[], options: Options) => await decide("remove", values, options)),
+      verb(async (values: string[], options: Options) => await recordDecision("remove", values, options)),
     ),
     {
       examples: [
@@ -85,7 +85,7 @@ export function dropCommand(): Command {
   );
 }
 
-function decision(name: string, description: string): Command {
+function createDecisionCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .argument("<values...>", VALUES)
@@ -94,30 +94,30 @@ function decision(name: string, description: string): Command {
     .addOption(listOption());
 }
 
-async function decide(
-  what: "keep" | "extend" | "remove",
+async function recordDecision(
+  action: "keep" | "extend" | "remove",
   values: readonly string[],
   options: Options,
 ): Promise<ExitCode> {
   const { changeLists } = await import("../change/change-lists.js");
   const { reviewedMark } = await import("../../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
-  const by = options.by ?? (await committer(options));
-  const mark = reviewedMark.safeParse({ on, by, reason: options.reason });
-  if (!mark.success) {
-    const [issue] = mark.error.issues;
+  const by = options.by ?? (await readGitEmail(options));
+  const review = reviewedMark.safeParse({ on, by, reason: options.reason });
+  if (!review.success) {
+    const [issue] = review.error.issues;
     throw new ConfigurationError(`--${String(issue?.path[0])} ${issue?.message}.`);
   }
-  return await changeLists({ ...standing(what, values, options), reviewed: mark.data }, options);
+  return await changeLists({ ...standing(action, values, options), reviewed: review.data }, options);
 }
 
 /** Who decides where nobody is named: as whom git commits in the repository of the file. */
-async function committer(options: Options): Promise<string> {
+async function readGitEmail(options: Options): Promise<string> {
   const { programsIn } = await import("../../gitops/git.js");
   const { repositoryOfFile } = await import("../../files/repository.js");
   const { git } = programsIn(repositoryOfFile(await chosenTop(options)) ?? process.cwd());
-  const told = await git(["config", "--get", "user.email"]).catch(() => undefined);
-  const email = told?.stdout.trim() ?? "";
-  if (told?.code === 0 && email !== "") return email;
+  const result = await git(["config", "--get", "user.email"]).catch(() => undefined);
+  const email = result?.stdout.trim() ?? "";
+  if (result?.code === 0 && email !== "") return email;
   throw new ConfigurationError("Give --by, as lena@acme.example: who decides. git knows no user.email here.");
 }

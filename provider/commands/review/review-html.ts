@@ -16,47 +16,47 @@ import { countsOf, DECIDE, UNREAD, whatOf } from "./review-words";
  */
 export function reviewHtml(report: ReviewReport): string {
   const { items, file, host, today, notAsked, unread } = report;
-  const mood = moodOf(report);
+  const status = getReviewStatus(report);
   return htmlPage({
     title: `Review of ${file}: ${number(items.length)} to look at`,
     style: `${PLAN_STYLE}${REVIEW_STYLE}`,
     body: html`<header>
 <p class="eyebrow">Email security review</p>
-<h1><bdi>${given(file.slice(0, LONGEST_TITLE))}</bdi>${host === undefined ? "" : html` <span class="host">at <bdi>${host}</bdi></span>`}</h1>
+<h1><bdi>${given(file.slice(0, MAX_TITLE_LENGTH))}</bdi>${host === undefined ? "" : html` <span class="host">at <bdi>${host}</bdi></span>`}</h1>
 <p class="source">As of ${today}</p>
 </header>
 <main>
-${htmlVerdict(mood, VERDICTS[mood], [items.length === 0 ? "Nothing found to look at." : `To look at: ${countsOf(items)}.`])}
-${lines(UNREAD, unread)}
+${htmlVerdict(status, STATUS_TEXT[status], [items.length === 0 ? "Nothing found to look at." : `To look at: ${countsOf(items)}.`])}
+${renderNoteList(UNREAD, unread)}
 ${items.length === 0 ? undefined : html`<p>${htmlWords([sentence(DECIDE)])}</p>`}
-${items.length < 2 ? undefined : filters(items)}
-${worklist(items)}
-${lines("Not known", notAsked)}
+${items.length < 2 ? undefined : renderReviewFilters(items)}
+${renderWorklist(items)}
+${renderNoteList("Not known", notAsked)}
 </main>`,
   });
 }
 
-const LONGEST_TITLE = 200;
+const MAX_TITLE_LENGTH = 200;
 
-type Mood = Extract<PageMood, "danger" | "warning" | "none" | "nothing">;
+type ReviewStatus = Extract<PageMood, "danger" | "warning" | "none" | "nothing">;
 
-const VERDICTS: Readonly<Record<Mood, string>> = {
+const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
   danger: "Look at this first",
   warning: "To look at",
   none: "To look at",
   nothing: "All is decided",
 };
 
-function moodOf({ items: [first], unread }: ReviewReport): Mood {
-  if (first !== undefined) return alarmOf(first);
+function getReviewStatus({ items: [first], unread }: ReviewReport): ReviewStatus {
+  if (first !== undefined) return getReviewSeverity(first);
   return unread.length > 0 ? "warning" : "nothing";
 }
 
-function alarmOf({ reasons: [first] }: ReviewItem): "danger" | "warning" | "none" {
-  return ALARMS[first?.kind ?? "unused"] ?? "none";
+function getReviewSeverity({ reasons: [first] }: ReviewItem): "danger" | "warning" | "none" {
+  return SEVERITIES[first?.kind ?? "unused"] ?? "none";
 }
 
-const ALARMS: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = {
+const SEVERITIES: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = {
   malicious: "danger",
   reported: "danger",
   policy: "warning",
@@ -66,30 +66,34 @@ const ALARMS: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = {
   due: "warning",
 };
 
-function lines(title: string, all: readonly string[]): Html | undefined {
-  if (all.length === 0) return undefined;
-  return html`<details class="aside" open><summary><h2>${title}</h2></summary><div class="body"><ul>${all.map(
-    (one) => html`<li>${htmlWords([sentence(one)])}</li>`,
+function renderNoteList(title: string, notes: readonly string[]): Html | undefined {
+  if (notes.length === 0) return undefined;
+  return html`<details class="aside" open><summary><h2>${title}</h2></summary><div class="body"><ul>${notes.map(
+    (note) => html`<li>${htmlWords([sentence(note)])}</li>`,
   )}</ul></div></details>`;
 }
 
 const LISTS = { allow: "Allows", deny: "Denies", vip: "People" } as const;
 const SORTS = { worst: "Worst", value: "Value", end: "End", owner: "Owner" } as const;
 
-function filters(items: readonly ReviewItem[]): Html {
-  const having = (kind: ReviewKind): number =>
-    items.filter(({ reasons }) => reasons.some((one) => one.kind === kind)).length;
-  const on = (list: ReviewItem["list"]): number => items.filter((item) => item.list === list).length;
+function renderReviewFilters(items: readonly ReviewItem[]): Html {
+  const countByReason = (kind: ReviewKind): number =>
+    items.filter(({ reasons }) => reasons.some((reason) => reason.kind === kind)).length;
+  const countByList = (list: ReviewItem["list"]): number => items.filter((item) => item.list === list).length;
   return html`<div class="filters">${choices("why", "Show", [
     { id: "only-any-why", label: "All", count: items.length },
-    ...REVIEW_KINDS.map((kind) => ({ id: `only-${kind}`, label: REVIEW_TITLES[kind], count: having(kind) })),
+    ...REVIEW_KINDS.map((kind) => ({
+      id: `only-${kind}`,
+      label: REVIEW_TITLES[kind],
+      count: countByReason(kind),
+    })),
   ])}${choices("list", "of", [
     { id: "only-any-list", label: "All lists", count: items.length },
-    ...keys(LISTS).map((list) => ({ id: `only-${list}`, label: LISTS[list], count: on(list) })),
+    ...getKeys(LISTS).map((list) => ({ id: `only-${list}`, label: LISTS[list], count: countByList(list) })),
   ])}${choices(
     "sort",
     "First by",
-    keys(SORTS).map((name) => ({ id: `by-${name}`, label: SORTS[name] })),
+    getKeys(SORTS).map((name) => ({ id: `by-${name}`, label: SORTS[name] })),
   )}</div>`;
 }
 
@@ -102,72 +106,75 @@ const REVIEW_STYLE = [
   ...REVIEW_KINDS.map(
     (kind) => `body:has(#only-${kind}:checked) .change:not(.why-${kind}) { display: none; }`,
   ),
-  ...keys(LISTS).map((list) => `body:has(#only-${list}:checked) .change:not(.in-${list}) { display: none; }`),
-  ...keys(SORTS)
+  ...getKeys(LISTS).map(
+    (list) => `body:has(#only-${list}:checked) .change:not(.in-${list}) { display: none; }`,
+  ),
+  ...getKeys(SORTS)
     .slice(1)
     .map((name) => `body:has(#by-${name}:checked) .change { order: var(--by-${name}); }`),
   "",
 ].join("\n");
 
 /** What the list may take, in bytes: what has no room unfolded is a line, and the rest is summed up. */
-const ROOM = 2_500_000;
+const MAX_PAGE_BYTES = 2_500_000;
 /** So many take a browser long to lay out, unless it does only what is seen. */
-const MANY = 200;
+const COMPACT_THRESHOLD = 200;
 /** So many are unfolded from the start. */
-const MOST_OPEN = 50;
+const MAX_OPEN_ITEMS = 50;
 
-function worklist(items: readonly ReviewItem[]): Html | undefined {
+function renderWorklist(items: readonly ReviewItem[]): Html | undefined {
   if (items.length === 0) return undefined;
-  const orders = ordersOf(items);
-  const isOpen = items.length <= MOST_OPEN;
-  const shown = filled(
-    html`<ul class="changes${items.length > MANY ? " many" : ""}">
+  const sortStyles = buildSortStyles(items);
+  const isOpen = items.length <= MAX_OPEN_ITEMS;
+  const content = filled(
+    html`<ul class="changes${items.length > COMPACT_THRESHOLD ? " many" : ""}">
 `.toString(),
     [
-      items.map((item) => () => itemHtml(item, orders.get(item) ?? "", isOpen).toString()),
-      items.map((item) => () => lineHtml(item, orders.get(item) ?? "").toString()),
+      items.map((item) => () => renderReviewItem(item, sortStyles.get(item) ?? "", isOpen).toString()),
+      items.map((item) => () => renderReviewLine(item, sortStyles.get(item) ?? "").toString()),
     ],
-    ROOM,
-    (rest) =>
-      html`<li class="rest" style="order:${items.length}">… and ${number(rest)} more, which are not on this page: ${countsOf(items.slice(-rest))}. <code>--format json</code> and <code>--format csv</code> show all of them.</li>`.toString(),
+    MAX_PAGE_BYTES,
+    (hiddenCount) =>
+      html`<li class="rest" style="order:${items.length}">… and ${number(hiddenCount)} more, which are not on this page: ${countsOf(items.slice(-hiddenCount))}. <code>--format json</code> and <code>--format csv</code> show all of them.</li>`.toString(),
   );
-  return new Html(`${shown}</ul>`);
+  return new Html(`${content}</ul>`);
 }
 
 /** Where each comes when the page is sorted otherwise, as custom properties of its style. */
-function ordersOf(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, string> {
-  const by: Readonly<Record<string, (item: ReviewItem) => string>> = {
+function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, string> {
+  const keyGetters: Readonly<Record<string, (item: ReviewItem) => string>> = {
     value: ({ value }) => value,
     end: ({ expires }) => (expires === undefined || expires === "never" ? "9999-99" : expires),
     // Those without one come last.
     owner: ({ owner }) => owner?.toLowerCase() ?? "\u{10ffff}",
   };
-  const orders = new Map<ReviewItem, string>(items.map((item) => [item, ""]));
-  for (const [name, key] of Object.entries(by)) {
-    const sorted = items.toSorted((one, other) => {
-      const [a, b] = [key(one), key(other)];
+  const sortStyles = new Map<ReviewItem, string>(items.map((item) => [item, ""]));
+  for (const [name, getKey] of Object.entries(keyGetters)) {
+    const sortedItems = items.toSorted((one, other) => {
+      const [a, b] = [getKey(one), getKey(other)];
       return a < b ? -1 : Number(a > b);
     });
-    for (const [at, item] of sorted.entries()) orders.set(item, `${orders.get(item)}--by-${name}:${at};`);
+    for (const [index, item] of sortedItems.entries())
+      sortStyles.set(item, `${sortStyles.get(item)}--by-${name}:${index};`);
   }
-  return orders;
+  return sortStyles;
 }
 
-function itemHtml(item: ReviewItem, order: string, isOpen: boolean): Html {
-  return html`<li class="${classesOf(item)}" style="${order}"><details${isOpen ? new Html(" open") : ""}><summary>${headHtml(item)}</summary><div class="body">${item.reasons.map(
+function renderReviewItem(item: ReviewItem, sortStyle: string, isOpen: boolean): Html {
+  return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><details${isOpen ? new Html(" open") : ""}><summary>${renderReviewHead(item)}</summary><div class="body">${item.reasons.map(
     ({ kind, evidence }) =>
       html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${htmlWords([sentence(evidence)])}</p>`,
-  )}<dl>${factsOf(item).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div></details></li>
+  )}<dl>${buildReviewDetails(item).map(([label, text]) => html`<dt>${label}</dt><dd>${htmlWords(text)}</dd>`)}</dl></div></details></li>
 `;
 }
 
 /** An item where there is no room for what unfolds. */
-function lineHtml(item: ReviewItem, order: string): Html {
-  return html`<li class="${classesOf(item)}" style="${order}"><p class="line">${headHtml(item)}</p></li>
+function renderReviewLine(item: ReviewItem, sortStyle: string): Html {
+  return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><p class="line">${renderReviewHead(item)}</p></li>
 `;
 }
 
-function headHtml(item: ReviewItem): Html {
+function renderReviewHead(item: ReviewItem): Html {
   const { value, scope, reasons } = item;
   const [first, ...others] = reasons.map(({ kind }) => REVIEW_TITLES[kind]);
   return html`<span class="sign">${first}</span><span class="list">${whatOf(item)}</span><span class="what"><code>${htmlWords(
@@ -179,14 +186,14 @@ function headHtml(item: ReviewItem): Html {
   }</span>${others.length === 0 ? "" : html`<span class="note">${others.join(", ")}</span>`}`;
 }
 
-function classesOf(item: ReviewItem): string {
-  const alarm = alarmOf(item);
-  const sign = { danger: "s-remove", warning: "s-change", none: "s-calm" } as const;
+function getReviewClasses(item: ReviewItem): string {
+  const severity = getReviewSeverity(item);
+  const symbolClass = { danger: "s-remove", warning: "s-change", none: "s-calm" } as const;
   const reasons = item.reasons.map(({ kind }) => `why-${kind}`);
-  return ["change", `is-${alarm}`, sign[alarm], `in-${item.list}`, ...reasons].join(" ");
+  return ["change", `is-${severity}`, symbolClass[severity], `in-${item.list}`, ...reasons].join(" ");
 }
 
-function factsOf({
+function buildReviewDetails({
   place,
   isShared,
   comment,
@@ -194,7 +201,7 @@ function factsOf({
   owner,
   expires,
 }: ReviewItem): [label: string, words: Words][] {
-  const facts: [string, Words | undefined][] = [
+  const details: [string, Words | undefined][] = [
     [
       "Declared",
       place && [
@@ -207,9 +214,9 @@ function factsOf({
     ["Owner", owner === undefined ? undefined : [told(owner)]],
     ["Ends", expires === undefined ? undefined : [expires === "never" ? "never" : expires]],
   ];
-  return facts.filter((fact): fact is [string, Words] => fact[1] !== undefined);
+  return details.filter((detail): detail is [string, Words] => detail[1] !== undefined);
 }
 
-function keys<K extends string>(of: Readonly<Record<K, unknown>>): K[] {
-  return Object.keys(of) as K[];
+function getKeys<K extends string>(record: Readonly<Record<K, unknown>>): K[] {
+  return Object.keys(record) as K[];
 }

@@ -5,7 +5,7 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
 import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
 
 /** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
-const MARKDOWN_ROOM = 60_000;
+const MAX_MARKDOWN_BYTES = 60_000;
 
 /** A review for an issue: a box each; what has no room is counted. */
 export function reviewMarkdown(report: ReviewReport): string {
@@ -16,13 +16,13 @@ export function reviewMarkdown(report: ReviewReport): string {
     "",
     ...(unread.length === 0
       ? []
-      : [`**${UNREAD}** ${unread.map((told) => escapeMarkdown(told)).join(" ")}\n`]),
-    ...notAsked.map((told) => `${escapeMarkdown(told)}\n`),
+      : [`**${UNREAD}** ${unread.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
+    ...notAsked.map((note) => `${escapeMarkdown(note)}\n`),
     ...(items.length === 0 ? [] : [escapeMarkdown(DECIDE), ""]),
   ].join("\n");
-  const brief = (item: ReviewItem): string =>
+  const renderBriefItem = (item: ReviewItem): string =>
     `- [ ] ${whatOf(item)} ${markdownCode(item.value)}: ${item.reasons.map(({ kind }) => REVIEW_TITLES[kind]).join(", ")}\n`;
-  const whole = (item: ReviewItem): string =>
+  const renderFullItem = (item: ReviewItem): string =>
     [
       `- [ ] ${whatOf(item)} ${markdownCode(item.value)}${escapeMarkdown(aboutOf(item))}`,
       ...item.reasons.map(
@@ -32,8 +32,8 @@ export function reviewMarkdown(report: ReviewReport): string {
     ].join("\n");
   return filled(
     `${head}\n`,
-    [items.map((item) => () => whole(item)), items.map((item) => () => brief(item))],
-    MARKDOWN_ROOM,
-    (rest) => `… and ${rest} more; \`email-security review\` tells all of them.\n`,
+    [items.map((item) => () => renderFullItem(item)), items.map((item) => () => renderBriefItem(item))],
+    MAX_MARKDOWN_BYTES,
+    (hiddenCount) => `… and ${hiddenCount} more; \`email-security review\` tells all of them.\n`,
   );
 }

@@ -7,7 +7,7 @@ import { REVIEW_KINDS } from "./review-kinds";
 /** The version of the format of a review. */
 export const REVIEW_FORMAT = 1;
 
-const item = z
+const itemSchema = z
   .strictObject({
     list: z.enum(["allow", "deny", "vip"]),
     value: text(
@@ -39,7 +39,7 @@ const item = z
   .readonly()
   .meta({ id: "ReviewItem", description: "One thing to look at, or a person who is targeted." });
 
-export type ReviewItem = z.infer<typeof item>;
+export type ReviewItem = z.infer<typeof itemSchema>;
 export type Reason = ReviewItem["reasons"][number];
 
 export const reviewSchema = z
@@ -48,7 +48,7 @@ export const reviewSchema = z
     file: text("The settings file, as it was named."),
     host: text("The service's. Absent where the tenant was not asked.").exactOptional(),
     today: text("The day (UTC) by which it was judged."),
-    items: z.array(item).readonly().describe("The worst first."),
+    items: z.array(itemSchema).readonly().describe("The worst first."),
     unread: z
       .array(z.string())
       .readonly()

@@ -12,28 +12,31 @@ import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
  */
 export function reviewText(report: ReviewReport, columns = 80): string {
   const lines: string[] = [];
-  const say = (indent: number, text: string): void => {
+  const addLine = (indent: number, text: string): void => {
     lines.push(...hanging(indent, text, columns));
   };
-  say(0, summaryOf(report));
+  addLine(0, summaryOf(report));
   for (const item of report.items) {
     const { value, reasons } = item;
     const unicode = unicodeOf(value);
     lines.push("");
-    say(
+    addLine(
       0,
       `${whatOf(item)} ${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}${aboutOf(item)}`,
     );
-    for (const { kind, evidence } of reasons) say(2, `${REVIEW_TITLES[kind]}. ${evidence}`);
+    for (const { kind, evidence } of reasons) addLine(2, `${REVIEW_TITLES[kind]}. ${evidence}`);
   }
   if (report.items.length > 0) {
     lines.push("");
-    say(0, DECIDE);
+    addLine(0, DECIDE);
   }
-  for (const [lead, all] of [[UNREAD, report.unread] as const, ["Not known:", report.notAsked] as const]) {
-    if (all.length === 0) continue;
-    lines.push("", lead);
-    for (const told of all) say(2, told);
+  for (const [heading, notes] of [
+    [UNREAD, report.unread] as const,
+    ["Not known:", report.notAsked] as const,
+  ]) {
+    if (notes.length === 0) continue;
+    lines.push("", heading);
+    for (const note of notes) addLine(2, note);
   }
   return harmless(`${lines.join("\n")}\n`);
 }

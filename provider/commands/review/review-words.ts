@@ -13,26 +13,26 @@ export const UNREAD = "Not all could be read, so there may be more:";
 
 /** "3 to look at in settings.yaml: 1 allow, 2 denies." Printable. */
 export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
-  const of = excerpt(file, 300);
+  const fileText = excerpt(file, 300);
   if (items.length === 0 && unread.length > 0)
-    return `Nothing found of ${of} to look at, in what could be read.`;
-  if (items.length === 0) return `Nothing of ${of} to look at.`;
-  return `${items.length} to look at in ${of}: ${countsOf(items)}.`;
+    return `Nothing found of ${fileText} to look at, in what could be read.`;
+  if (items.length === 0) return `Nothing of ${fileText} to look at.`;
+  return `${items.length} to look at in ${fileText}: ${countsOf(items)}.`;
 }
 
 /** "1 allow, 2 denies, 1 person" */
 export function countsOf(items: readonly ReviewItem[]): string {
-  return WHAT.map(([one, many]) => ({
-    one,
-    many,
-    count: items.filter((item) => whatOf(item) === one).length,
+  return ITEM_NOUNS.map(([singular, plural]) => ({
+    one: singular,
+    many: plural,
+    count: items.filter((item) => whatOf(item) === singular).length,
   }))
     .filter(({ count }) => count > 0)
     .map(({ one, many, count }) => counted(count, one, many))
     .join(", ");
 }
 
-const WHAT = [
+const ITEM_NOUNS = [
   ["allow", "allows"],
   ["deny", "denies"],
   ["VIP", "VIPs"],
@@ -40,24 +40,24 @@ const WHAT = [
 ] as const;
 
 /** What it is, for people: who is targeted is no VIP yet. */
-export function whatOf({ list, reasons }: ReviewItem): (typeof WHAT)[number][0] {
+export function whatOf({ list, reasons }: ReviewItem): (typeof ITEM_NOUNS)[number][0] {
   if (list !== "vip") return list;
   return reasons.some(({ kind }) => kind === "targeted") ? "person" : "VIP";
 }
 
 /** " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". Printable. */
 export function aboutOf({ scope, place, isShared, comment, ticket, owner, expires }: ReviewItem): string {
-  const about = [
+  const details = [
     ...(scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? [] : [excerpt(scope)]),
     ...(comment ? [quote(onOneLine(comment), 120)] : []),
     ...(ticket === undefined ? [] : [excerpt(ticket)]),
     ...(owner === undefined ? [] : [`owner ${excerpt(owner)}`]),
-    ...(expires === undefined ? [] : [endOf(expires)]),
+    ...(expires === undefined ? [] : [formatItemExpiry(expires)]),
     ...(place === undefined ? [] : [lineText(place) + (isShared === true ? ", included" : "")]),
   ];
-  return about.length === 0 ? "" : ` (${about.join(", ")})`;
+  return details.length === 0 ? "" : ` (${details.join(", ")})`;
 }
 
-function endOf(expires: string): string {
+function formatItemExpiry(expires: string): string {
   return expires === "never" ? "never ends" : `until ${expires}`;
 }

@@ -22,7 +22,7 @@ export interface ReviewOptions {
   readonly withinDays?: number;
 }
 
-type One = DeclaredEntry | DeclaredVip;
+type Declaration = DeclaredEntry | DeclaredVip;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -31,125 +31,149 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * long as the decision holds, but for what it can't have known: mail found malicious or reported on a later day, an end since, a rule
  * that is broken. A decision in a file that others share says nothing of this tenant's mail. Pure.
  *
- * @param asked undefined where the tenant was not asked: then only what the files alone can tell.
+ * @param tenantData undefined where the tenant was not asked: then only what the files alone can tell.
  * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the files' own domains.
  */
 export function reviewOf(
   settings: Settings,
-  asked: Asked | undefined,
+  tenantData: Asked | undefined,
   { withinDays = 30 }: ReviewOptions = {},
 ): Review {
   const { entries, vips, expired, today } = settings;
-  const all: readonly One[] = [...entries, ...vips];
-  const reasons = new Map<One, Reason[]>();
-  const tell = (one: One, reason: Reason | undefined): void => {
+  const allDeclared: readonly Declaration[] = [...entries, ...vips];
+  const reasons = new Map<Declaration, Reason[]>();
+  const addReason = (declaration: Declaration, reason: Reason | undefined): void => {
     if (reason === undefined) return;
-    const some = reasons.get(one) ?? [];
-    const at = some.findIndex(({ kind }) => kind === reason.kind);
-    const { [at]: told } = some;
-    if (told === undefined) some.push(reason);
+    const itemReasons = reasons.get(declaration) ?? [];
+    const index = itemReasons.findIndex(({ kind }) => kind === reason.kind);
+    const { [index]: existing } = itemReasons;
+    if (existing === undefined) itemReasons.push(reason);
     // Several rules may be broken; else the first that tells a kind knows most.
     else if (reason.kind === "policy") {
-      some[at] = { ...reason, evidence: `${told.evidence} ${reason.evidence}` };
+      itemReasons[index] = { ...reason, evidence: `${existing.evidence} ${reason.evidence}` };
     }
-    reasons.set(one, some);
+    reasons.set(declaration, itemReasons);
   };
-  const isSettled = (one: One): boolean => holds(one.reviewed, settings);
+  const isDecided = (declaration: Declaration): boolean => holds(declaration.reviewed, settings);
 
   const suggestions =
-    asked === undefined
+    tenantData === undefined
       ? []
-      : suggest(settings, asked.observed, asked.base, { expiringDays: withinDays, maxVips: MOST_PEOPLE });
-  const byPlace = new Map(all.map((one) => [spot(one.place), one]));
+      : suggest(settings, tenantData.observed, tenantData.base, {
+          expiringDays: withinDays,
+          maxVips: MAX_PEOPLE,
+        });
+  const byLocation = new Map(
+    allDeclared.map((declaration) => [getLocationKey(declaration.place), declaration]),
+  );
   for (const { kind, evidence, place } of suggestions) {
-    const one = place === undefined ? undefined : byPlace.get(spot(place));
-    const why = OF_SUGGESTION[kind];
-    if (one === undefined || why === undefined) continue;
-    const isNews = why === "malicious" ? hasMailSince(one, settings, asked, why) : !isSettled(one);
-    if (isNews) tell(one, { kind: why, evidence });
+    const declaration = place === undefined ? undefined : byLocation.get(getLocationKey(place));
+    const reasonKind = KIND_BY_SUGGESTION[kind];
+    if (declaration === undefined || reasonKind === undefined) continue;
+    const isUnreviewed =
+      reasonKind === "malicious"
+        ? hasMailSince(declaration, settings, tenantData, reasonKind)
+        : !isDecided(declaration);
+    if (isUnreviewed) addReason(declaration, { kind: reasonKind, evidence });
   }
-  const byKey = new Map(all.map((one) => [`${one.kind} ${one.key}`, one]));
+  const byKey = new Map(
+    allDeclared.map((declaration) => [`${declaration.kind} ${declaration.key}`, declaration]),
+  );
   for (const { code, message, subject } of judgeSettings(settings)) {
-    const one = subject === undefined ? undefined : byKey.get(`${subject.kind} ${subject.key}`);
-    const why = code.startsWith("policy-") ? "policy" : OF_FINDING[code];
-    if (one === undefined || why === undefined) continue;
-    if (why === "policy" || !isSettled(one)) tell(one, { kind: why, evidence: printable(`${message}.`) });
+    const declaration = subject === undefined ? undefined : byKey.get(`${subject.kind} ${subject.key}`);
+    const reasonKind = code.startsWith("policy-") ? "policy" : KIND_BY_FINDING[code];
+    if (declaration === undefined || reasonKind === undefined) continue;
+    if (reasonKind === "policy" || !isDecided(declaration))
+      addReason(declaration, { kind: reasonKind, evidence: printable(`${message}.`) });
   }
-  for (const one of expired) {
-    const stays = asked !== undefined && staysAtTenant(one, { settings, observed: asked.observed });
-    if (!stays && (one.reviewed?.on ?? "") > (one.expires ?? "") && isSettled(one)) continue;
-    const evidence = stays
-      ? `It was declared until ${one.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
-      : `It was declared until ${one.expires}, and its line does nothing any more.`;
-    tell(one, { kind: "ended", evidence });
+  for (const declaration of expired) {
+    const isAtTenant =
+      tenantData !== undefined && staysAtTenant(declaration, { settings, observed: tenantData.observed });
+    if (
+      !isAtTenant &&
+      (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") &&
+      isDecided(declaration)
+    )
+      continue;
+    const evidence = isAtTenant
+      ? `It was declared until ${declaration.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
+      : `It was declared until ${declaration.expires}, and its line does nothing any more.`;
+    addReason(declaration, { kind: "ended", evidence });
   }
-  const own = new OwnDomains(settings.ownDomains);
-  for (const one of all) {
-    if (isSettled(one)) continue;
-    tell(one, endingOf(one, today, withinDays));
-    tell(one, outsideOwner(one, own));
-    tell(one, outsideVip(one, own));
+  const ownDomains = new OwnDomains(settings.ownDomains);
+  for (const declaration of allDeclared) {
+    if (isDecided(declaration)) continue;
+    addReason(declaration, findExpiringReason(declaration, today, withinDays));
+    addReason(declaration, outsideOwner(declaration, ownDomains));
+    addReason(declaration, outsideVip(declaration, ownDomains));
   }
   const items = [];
-  if (asked !== undefined) {
-    const context = new Context(settings, asked.observed, asked.base);
-    for (const one of all) for (const reason of foundAtTenant(one, context)) tell(one, reason);
-    for (const one of expired) for (const reason of foundOfEnded(one, context)) tell(one, reason);
+  if (tenantData !== undefined) {
+    const context = new Context(settings, tenantData.observed, tenantData.base);
+    for (const declaration of allDeclared)
+      for (const reason of foundAtTenant(declaration, context)) addReason(declaration, reason);
+    for (const declaration of expired)
+      for (const reason of foundOfEnded(declaration, context)) addReason(declaration, reason);
     items.push(...undeclaredAllows(context));
   }
-  const isLeftOut = ignoredBy(settings.lists.vips?.ignore);
-  const people = suggestions
-    .filter(({ kind, value }) => kind === "vip" && !isLeftOut({ value }))
+  const isIgnored = ignoredBy(settings.lists.vips?.ignore);
+  const targetedItems = suggestions
+    .filter(({ kind, value }) => kind === "vip" && !isIgnored({ value }))
     .map(({ value, evidence }) =>
-      withReasons({ list: "vip", value }, [{ kind: "targeted", evidence: `${evidence} ${MAKE_VIP}` }]),
+      withReasons({ list: "vip", value }, [{ kind: "targeted", evidence: `${evidence} ${ADD_VIP_HINT}` }]),
     );
-  const declared = [...reasons].map(([one, some]) => withReasons(itemOf(one, settings), some));
+  const declaredItems = [...reasons].map(([declaration, itemReasons]) =>
+    withReasons(buildReviewItem(declaration, settings), itemReasons),
+  );
   return {
-    items: [...declared, ...items, ...people].sort(byRank),
-    unread: asked?.base.summary.missing.map((missing) => printable(missing)) ?? [],
-    notAsked: [...notAskedOf(settings, asked), ...(people.length < MOST_PEOPLE ? [] : [MORE_PEOPLE])],
+    items: [...declaredItems, ...items, ...targetedItems].sort(byRank),
+    unread: tenantData?.base.summary.missing.map((missing) => printable(missing)) ?? [],
+    notAsked: [
+      ...notAskedOf(settings, tenantData),
+      ...(targetedItems.length < MAX_PEOPLE ? [] : [MORE_PEOPLE_NOTE]),
+    ],
   };
 }
 
-const MAKE_VIP =
+const ADD_VIP_HINT =
   "`email-security add vip` makes it one; what `lists.vips.ignore` names in the file is left out here.";
 
 /** Nobody looks at more people at once. */
-const MOST_PEOPLE = 20;
-const MORE_PEOPLE = `Of targeted people who are no VIPs, the ${MOST_PEOPLE} most targeted are told.`;
+const MAX_PEOPLE = 20;
+const MORE_PEOPLE_NOTE = `Of targeted people who are no VIPs, the ${MAX_PEOPLE} most targeted are told.`;
 
-const OF_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
+const KIND_BY_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
   "malicious-allow": "malicious",
   "expiring-allow": "ending",
   shadowed: "shadowed",
 };
 
-const OF_FINDING: Readonly<Record<string, ReviewKind>> = {
+const KIND_BY_FINDING: Readonly<Record<string, ReviewKind>> = {
   "review-overdue": "due",
   contradicted: "contradicted",
   shadowed: "shadowed",
 };
 
-function endingOf({ expires }: One, today: string, withinDays: number): Reason | undefined {
+function findExpiringReason({ expires }: Declaration, today: string, withinDays: number): Reason | undefined {
   if (expires === undefined || expires === "never") return undefined;
   const days = Math.round((Date.parse(expires) - Date.parse(today)) / DAY_MS);
   if (days > withinDays) return undefined;
-  const when = days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
-  return { kind: "ending", evidence: `It ends on ${expires}, ${when}. Without a change it ends.` };
+  const dueText = days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
+  return { kind: "ending", evidence: `It ends on ${expires}, ${dueText}. Without a change it ends.` };
 }
 
-function itemOf(one: One, settings: Settings): Omit<ReviewItem, "reasons"> {
-  const { place, comment, ticket, owner, expires } = one;
+function buildReviewItem(declaration: Declaration, settings: Settings): Omit<ReviewItem, "reasons"> {
+  const { place, comment, ticket, owner, expires } = declaration;
   return {
-    list: one.kind === "vip" ? "vip" : one.list,
-    value: one.kind === "vip" ? one.email : one.value,
-    ...(one.kind === "entry" ? { scope: one.verdictScope } : {}),
+    list: declaration.kind === "vip" ? "vip" : declaration.list,
+    value: declaration.kind === "vip" ? declaration.email : declaration.value,
+    ...(declaration.kind === "entry" ? { scope: declaration.verdictScope } : {}),
     place,
     ...(isOwnFile(place.file, settings) ? {} : { isShared: true }),
     ...withoutUndefined({ comment, ticket, owner, expires }),
   };
 }
 
-function spot({ file, line, column }: Place): string {
+function getLocationKey({ file, line, column }: Place): string {
   return `${line}:${column} ${file}`;
 }

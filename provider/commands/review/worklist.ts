@@ -14,15 +14,18 @@ export interface Asked {
 
 /** An item with its reasons in order, the worst first. */
 export function withReasons(item: Omit<ReviewItem, "reasons">, reasons: readonly Reason[]): ReviewItem {
-  return { ...item, reasons: reasons.toSorted((one, other) => rank(one) - rank(other)) };
+  return { ...item, reasons: reasons.toSorted((one, other) => getReasonRank(one) - getReasonRank(other)) };
 }
 
 /** For sorting: the worst first, then by value. */
 export function byRank(one: ReviewItem, other: ReviewItem): number {
   const [{ reasons: a }, { reasons: b }] = [one, other];
-  return rank(a[0]) - rank(b[0]) || (one.value < other.value ? -1 : Number(one.value > other.value));
+  return (
+    getReasonRank(a[0]) - getReasonRank(b[0]) ||
+    (one.value < other.value ? -1 : Number(one.value > other.value))
+  );
 }
 
-function rank(reason: Reason | undefined): number {
+function getReasonRank(reason: Reason | undefined): number {
   return reason === undefined ? REVIEW_KINDS.length : REVIEW_KINDS.indexOf(reason.kind);
 }

@@ -18,20 +18,20 @@ export type RolloutFormat = (typeof ROLLOUT_FORMATS)[number];
 /** Works with the rollouts of the journal that the options name. */
 export async function withRollouts(
   { database }: JournalOptions,
-  work: (rollouts: Rollouts) => Promise<ExitCode>,
+  callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { Rollouts: Opened } = await import("../../rollout/rollouts.js");
+  const { Rollouts: RolloutsClass } = await import("../../rollout/rollouts.js");
   const { RolloutCommands } = await import("../../rollout/model/commands.js");
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
-  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  const journalUrl = journalPlace(database) ?? DEFAULT_JOURNAL;
   collectSoon();
-  const rollouts = await Opened.open({
-    database: place,
+  const rollouts = await RolloutsClass.open({
+    database: journalUrl,
     commands: new RolloutCommands(database, programName()),
     log: (line) => console.error(harmless(line)),
   });
   try {
-    return await work(rollouts);
+    return await callback(rollouts);
   } finally {
     await rollouts.close();
   }
@@ -44,12 +44,12 @@ export async function withRollouts(
  */
 export async function withPastRollouts(
   options: JournalOptions,
-  work: (rollouts: Rollouts) => Promise<ExitCode>,
+  callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
   if ((await journalToRead(options.database)) === undefined)
     await refuseMissing(DEFAULT_JOURNAL, "Go to the folder that has it, or name it by --database");
-  return await withRollouts(options, work);
+  return await withRollouts(options, callback);
 }
 
 /**
@@ -60,26 +60,26 @@ export async function withPastRollouts(
  */
 export async function withKnownRollouts(
   options: JournalOptions,
-  work: (rollouts: Rollouts) => Promise<ExitCode>,
+  callback: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   await journalToRead(options.database);
-  return await withRollouts(options, work);
+  return await withRollouts(options, callback);
 }
 
 /** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
 export async function findRollout(
   rollouts: Rollouts,
   id: string | undefined,
-  purpose: Purpose,
+  action: Purpose,
 ): Promise<RolloutRecord> {
   try {
-    return await rollouts.find(id, purpose);
+    return await rollouts.find(id, action);
   } catch (error) {
-    const elsewhere = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
+    const foreignLocks = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
     const { markText } = await import("../../rollout/locks/mark-text.js");
-    for (const mark of elsewhere) {
-      if (id === undefined || mark.rollout.startsWith(id))
-        console.error(harmless(markText(mark, rollouts.commands)));
+    for (const lock of foreignLocks) {
+      if (id === undefined || lock.rollout.startsWith(id))
+        console.error(harmless(markText(lock, rollouts.commands)));
     }
     throw error;
   }

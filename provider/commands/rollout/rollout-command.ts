@@ -34,14 +34,14 @@ import { abandonCommand, stopCommand } from "./rollout-stop";
 
 interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
   readonly today?: string;
-  readonly evidence?: (typeof EVIDENCE)[number];
+  readonly evidence?: (typeof EVIDENCE_CHOICES)[number];
   readonly alwaysRunEngine?: boolean;
   readonly onlyExpired?: boolean;
   readonly revertDrift?: boolean;
 }
 
 /** Whose mail is asked for a plan that is shown. */
-const EVIDENCE = ["sample", "all", "none"] as const;
+const EVIDENCE_CHOICES = ["sample", "all", "none"] as const;
 
 /**
  * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
@@ -62,7 +62,7 @@ export function rolloutCommand(): Command {
       new Option(
         "--evidence <whose>",
         "Show mail evidence in the Markdown and HTML of a plan: of 5 tenants (sample, the default), of each that changes, of none",
-      ).choices(EVIDENCE),
+      ).choices(EVIDENCE_CHOICES),
     )
     .option("--always-run-engine", "Run the engine for every tenant, even without changes")
     .option(
@@ -73,7 +73,7 @@ export function rolloutCommand(): Command {
       "--revert-drift",
       "Revert console changes and nothing else, in tenants with `onDrift: revert` and no change waiting in their files. In an unattended job, add --yes",
     )
-    .action(verb(rollout));
+    .action(verb(runRolloutCommand));
   withRunOptions(withSelection(command));
   const subcommands = [
     resumeCommand(),
@@ -86,7 +86,7 @@ export function rolloutCommand(): Command {
     skipCommand(),
     unskipCommand(),
   ];
-  for (const one of subcommands) command.addCommand(one);
+  for (const subcommand of subcommands) command.addCommand(subcommand);
   return withHelp(command, {
     examples: [
       {
@@ -100,50 +100,55 @@ export function rolloutCommand(): Command {
   });
 }
 
-async function rollout(file: string, given: RolloutOptions, command: Command): Promise<ExitCode> {
-  refuseUnknownCommand(file, command);
-  const options = withReadOutputs(given);
-  const task = taskOf(options);
-  const selection = task === "revert-drift" ? await selectionToRevert(file, options) : selectionOf(options);
+async function runRolloutCommand(
+  file: string,
+  commandOptions: RolloutOptions,
+  command: Command,
+): Promise<ExitCode> {
+  assertKnownCommand(file, command);
+  const options = withReadOutputs(commandOptions);
+  const mode = getRolloutMode(options);
+  const selection =
+    mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : selectionOf(options);
   if (selection === undefined) return EXIT.clean;
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
-    const mail = mailFor(options);
+    const mail = getMailScope(options);
     const { findingText } = await import("../../files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
-    const planned = await untilInterrupted(options, async (stopping) => {
+    const plannedRollout = await untilInterrupted(options, async (stopping) => {
       try {
         return await rollouts.plan({
           file,
           stopping,
-          onProgress: (count, of) => progress.planned(count, of),
-          onMail: (count, of) => progress.asked(count, of),
+          onProgress: (count, total) => progress.planned(count, total),
+          onMail: (count, total) => progress.asked(count, total),
           ...selection,
-          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task }),
+          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task: mode }),
         });
       } finally {
         progress.end();
       }
     });
-    for (const finding of planned.findings) console.error(harmless(findingText(finding)));
-    return await decide(rollouts, planned, options);
+    for (const finding of plannedRollout.findings) console.error(harmless(findingText(finding)));
+    return await decide(rollouts, plannedRollout, options);
   });
 }
 
 /** Whose mail is asked: where a plan is shown in full, and not begun. */
-function mailFor({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
-  const isShown = yes !== true && outputs.some(tellsMail);
-  if (evidence !== undefined && evidence !== "none" && !isShown) {
+function getMailScope({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
+  const isMailRendered = yes !== true && outputs.some(tellsMail);
+  if (evidence !== undefined && evidence !== "none" && !isMailRendered) {
     throw new ConfigurationError(
       "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",
     );
   }
-  return evidence === "none" || !isShown ? undefined : (evidence ?? "sample");
+  return evidence === "none" || !isMailRendered ? undefined : (evidence ?? "sample");
 }
 
 /** What the rollout is for; undefined where it brings what the files say. */
-function taskOf({
+function getRolloutMode({
   onlyExpired,
   revertDrift,
   alwaysRunEngine,
@@ -154,43 +159,46 @@ function taskOf({
       "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
     );
   }
-  const task = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
-  if (task !== undefined && alwaysRunEngine === true) {
+  const mode = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
+  if (mode !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
       "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --revert-drift. Nothing was changed.",
     );
   }
-  if (task !== undefined && evidence !== "none") {
+  if (mode !== undefined && evidence !== "none") {
     throw new ConfigurationError(
       "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --revert-drift: leave it out. Nothing was changed.",
     );
   }
-  return task;
+  return mode;
 }
 
 /** The tenants whose settings let a rollout revert drift; undefined where there is none, which is told. */
-async function selectionToRevert(
+async function selectDriftRevertTenants(
   file: string,
   options: RolloutOptions & RunOptions,
 ): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
   const { mendedTenants } = await import("../../rollout/planning/mended-tenants.js");
   const { names, unread, of } = mendedTenants(file, selectionOf(options));
-  const many = names.length - unread;
-  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
-  const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
-  const rest = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
-  console.error(`${says}${unknown}${rest}`);
+  const readableCount = names.length - unread;
+  const countText = `${readableCount} of ${counted(of, "tenant")} ${readableCount === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
+  const unreadableText = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
+  const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
+  console.error(`${countText}${unreadableText}${outcomeText}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
   const { emptyReport } = await import("../../rollout/report/empty-report.js");
   const { reportRenderers } = await import("./rollout-output.js");
   const { PLAN_MARK } = await import("../../plan/render/markdown.js");
-  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", says), PLAN_MARK));
+  await writeOutputs(
+    unprinted(options),
+    reportRenderers(emptyReport(file, "revert-drift", countText), PLAN_MARK),
+  );
   return undefined;
 }
 
 /** A word that is no path and no file is a command that doesn't exist. */
-function refuseUnknownCommand(file: string, command: Command): void {
+function assertKnownCommand(file: string, command: Command): void {
   if (/[./\\]/.test(file) || existsSync(file)) return;
   command.error(`error: unknown command '${file}'`);
 }

@@ -21,27 +21,40 @@ export function tellsMail({ format }: Output<RolloutFormat>): boolean {
 /** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
 export async function decide(
   rollouts: Rollouts,
-  planned: PlannedRollout,
+  plannedRollout: PlannedRollout,
   options: RunOptions & Consent,
 ): Promise<ExitCode> {
-  const { id, digest } = planned;
+  const { id, digest } = plannedRollout;
   const { plannedRenderers } = await import("./rollout-output.js");
   const { withMail } = await import("../../rollout/plan-report/told-whole.js");
-  const report = withMail(await rollouts.report(id), planned.mail);
-  const renderersOf = (shown: PlannedRollout) =>
-    plannedRenderers(report, shown, async () => await rollouts.wholePlan(planned), rollouts.commands);
+  const report = withMail(await rollouts.report(id), plannedRollout.mail);
+  const createRenderers = (displayedPlan: PlannedRollout) =>
+    plannedRenderers(
+      report,
+      displayedPlan,
+      async () => await rollouts.wholePlan(plannedRollout),
+      rollouts.commands,
+    );
   // What an error refers to is seen, whatever standard output is for.
   const stream = options.outputs.some(isPrintedText) ? "stdout" : "stderr";
-  process[stream].write(await renderersOf(planned).text(targetOf(stream)));
-  const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
+  process[stream].write(await createRenderers(plannedRollout).text(targetOf(stream)));
+  const code = checkUntilWave(report, options) ?? checkPlanRunnable(report, plannedRollout, options);
   if (code !== undefined) {
-    const other = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
-    const refused = { ...planned, guards: [...planned.guards, ...failOnGuards(report, options.failOn)] };
-    await writeOutputs(unprinted(options), renderersOf(refused), mailNote(options, planned.mail));
+    const blockingRollout = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
+    const blockedPlan = {
+      ...plannedRollout,
+      guards: [...plannedRollout.guards, ...buildFailOnBlockers(report, options.failOn)],
+    };
+    await writeOutputs(
+      unprinted(options),
+      createRenderers(blockedPlan),
+      formatMailNote(options, plannedRollout.mail),
+    );
     await rollouts.forget(id);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
-      if (other !== undefined) console.error(harmless(`But another rollout comes first. ${other}`));
+      if (blockingRollout !== undefined)
+        console.error(harmless(`But another rollout comes first. ${blockingRollout}`));
     }
     return code;
   }
@@ -55,12 +68,12 @@ export async function decide(
 }
 
 /** Says how many tenants' mail the files tell of. */
-function mailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): string {
+function formatMailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): string {
   if (mail === undefined || mail.said.size === 0 || !outputs.some(tellsMail)) return "";
   return `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
 }
 
-function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
+function checkUntilWave({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
   if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
   const names = waves.map(({ name }) => name).join(", ");
   console.error(
@@ -70,7 +83,7 @@ function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode
 }
 
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
-function verdictOn(
+function checkPlanRunnable(
   { waves, tenants, counts }: RolloutReport,
   { guards, digest, tolerated, again = [] }: PlannedRollout,
   { yes, planDigest, failOn }: Consent,
@@ -80,43 +93,43 @@ function verdictOn(
     return EXIT.refused;
   }
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
-  const over = overTolerance(failures, tolerated).map((name) => {
-    const wave = waves.find((one) => one.name === name);
-    const [failed, of] =
+  const exceeded = overTolerance(failures, tolerated).map((name) => {
+    const wave = waves.find((candidate) => candidate.name === name);
+    const [failed, total] =
       wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
-    return `${failed} of ${of} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
+    return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
   });
-  const mend = "Mend them, or leave them out with --except.";
-  if (over.length > 0) {
+  const fixAdvice = "Mend them, or leave them out with --except.";
+  if (exceeded.length > 0) {
     console.error(
       harmless(
-        `error: too many tenants can't be planned: ${over.join("; ")}. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
+        `error: too many tenants can't be planned: ${exceeded.join("; ")}. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
       ),
     );
     return EXIT.error;
   }
-  const alarming = alarmingTenants(tenants, failOn).length;
-  if (alarming > 0) {
+  const flaggedCount = findFlaggedTenants(tenants, failOn).length;
+  if (flaggedCount > 0) {
     console.error(
-      `error: the changes of ${counted(alarming, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
+      `error: the changes of ${counted(flaggedCount, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
     );
     return EXIT.refused;
   }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
-    const isOld = /^r1-/.test(planDigest.trim());
-    const old = isOld
+    const isOldDigest = /^r1-/.test(planDigest.trim());
+    const oldDigestNote = isOldDigest
       ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
       : "";
     console.error(
-      `error: ${old}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+      `error: ${oldDigestNote}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }
-  const [taken] = again;
-  if (taken !== undefined && yes === true && planDigest === undefined) {
+  const [rolledBackChange] = again;
+  if (rolledBackChange !== undefined && yes === true && planDigest === undefined) {
     console.error(
       harmless(
-        `error: ${again.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
+        `error: ${again.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${rolledBackChange.what.slice(0, 3).join(", ")}${rolledBackChange.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
       ),
     );
     return EXIT.refused;
@@ -125,14 +138,14 @@ function verdictOn(
   if (counts.pending > 0) return EXIT.changes;
   if (counts.failed === 0) return EXIT.clean;
   console.error(
-    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
+    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
   );
   return EXIT.error;
 }
 
 const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
 
-function alarmingTenants(
+function findFlaggedTenants(
   tenants: readonly TenantReport[],
   failOn: FailOn | undefined,
 ): readonly TenantReport[] {
@@ -143,9 +156,12 @@ function alarmingTenants(
 }
 
 /** What `--fail-on` refuses, for the files that a person reads. */
-function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): PlannedRollout["guards"] {
+function buildFailOnBlockers(
+  { tenants }: RolloutReport,
+  failOn: FailOn | undefined,
+): PlannedRollout["guards"] {
   const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
-  return alarmingTenants(tenants, failOn).map(({ name }) => ({
+  return findFlaggedTenants(tenants, failOn).map(({ name }) => ({
     tenant: name,
     guard: { code: FAIL_ON_GUARD, message },
   }));

@@ -36,7 +36,7 @@ export function historyCommands(): readonly Command[] {
         .option("--since <date>", "List only rollouts that began on this day (UTC) or later", date)
         .option("--before <date>", "List only rollouts that began before this day (UTC)", date)
         .option("--limit <number>", "List this many, newest first", wholeNumber, 20)
-        .action(verb(history)),
+        .action(verb(runHistoryCommand)),
       {
         examples: [
           { does: "the newest twenty", line: "rollout history" },
@@ -56,7 +56,7 @@ export function historyCommands(): readonly Command[] {
         .argument("<id>", "The rollout, or the beginning of its id")
         .option("--tenant <name>", "Show the changes of this tenant only")
         .option("--all", "Print every change; without it, the 20 of the most tenants")
-        .action(verb(show)),
+        .action(verb(runShowCommand)),
       {
         examples: [
           { does: "the whole record", line: "rollout show 20261121-0800-7f3a91" },
@@ -76,7 +76,7 @@ export function historyCommands(): readonly Command[] {
         .argument("<from>", "The first rollout, or the beginning of its id")
         .argument("<to>", "The second rollout; what only this one declares is an addition")
         .option("--all", "Print every difference; without it, the 20 of the most tenants")
-        .action(verb(diff)),
+        .action(verb(runDiffCommand)),
       {
         examples: [
           { does: "what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
@@ -91,85 +91,91 @@ export function historyCommands(): readonly Command[] {
   ];
 }
 
-async function history(options: HistoryOptions): Promise<ExitCode> {
+async function runHistoryCommand(options: HistoryOptions): Promise<ExitCode> {
   const { tenant, since, before, limit } = options;
   const outputs = readOutputs(options, HISTORY_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
     const { historyOf } = await import("../../rollout/history/history.js");
     const request = {
       limit,
-      ...withoutUndefined({ tenant, sinceMs: dayMs(since), beforeMs: dayMs(before) }),
+      ...withoutUndefined({ tenant, sinceMs: parseDayMs(since), beforeMs: parseDayMs(before) }),
     };
-    const found = await historyOf(rollouts.journal, request, async (id) => await rollouts.isHeld(id));
+    const historyResult = await historyOf(rollouts.journal, request, async (id) => await rollouts.isHeld(id));
     const { historyText } = await import("../../rollout/history/history-text.js");
     await writeOutputs(outputs, {
-      text: (target) => historyText(found, { ...lookOf(target), ...withoutUndefined({ tenant }) }),
-      json: async () => await asJson(found),
+      text: (target) => historyText(historyResult, { ...lookOf(target), ...withoutUndefined({ tenant }) }),
+      json: async () => await renderHistoryJson(historyResult),
     });
     return EXIT.clean;
   });
 }
 
-function dayMs(day: string | undefined): number | undefined {
+function parseDayMs(day: string | undefined): number | undefined {
   return day === undefined ? undefined : Date.parse(`${day}T00:00:00Z`);
 }
 
-async function show(id: string, options: ShowOptions): Promise<ExitCode> {
+async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCode> {
   const { tenant, all } = options;
   const outputs = readOutputs(options, RECORD_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
-    const only = tenant === undefined ? undefined : await tenantsOf(rollouts, record.id, tenant);
+    const tenantNames =
+      tenant === undefined ? undefined : await resolveTenantNames(rollouts, record.id, tenant);
     const { shownRollout } = await import("../../rollout/history/shown.js");
     const { shownPage } = await import("../../rollout/history/shown-page.js");
     const { toldMarkdown, toldText } = await import("../../rollout/history/told-page.js");
-    const shown = await shownRollout(rollouts.journal, report);
-    const page = shownPage(shown, only);
+    const details = await shownRollout(rollouts.journal, report);
+    const page = shownPage(details, tenantNames);
     const { reportMarkdown } = await import("../../rollout/report/report-markdown.js");
     const { reportText } = await import("../../rollout/report/report-text.js");
     await writeOutputs(outputs, {
       text: (target) => {
-        const look = lookOf(target);
-        return `${reportText(report, look)}${toldText(page, { ...look, ...limitOf(all) })}`;
+        const layout = lookOf(target);
+        return `${reportText(report, layout)}${toldText(page, { ...layout, ...getTextLimit(all) })}`;
       },
-      markdown: () => `${reportMarkdown(report, { limit: HALF })}\n${toldMarkdown(page, HALF - 1)}`,
-      json: async () => await asJson(shown),
+      markdown: () =>
+        `${reportMarkdown(report, { limit: HALF_MARKDOWN_BYTES })}\n${toldMarkdown(page, HALF_MARKDOWN_BYTES - 1)}`,
+      json: async () => await renderHistoryJson(details),
     });
     return EXIT.clean;
   });
 }
 
-async function diff(from: string, to: string, options: DiffOptions): Promise<ExitCode> {
+async function runDiffCommand(from: string, to: string, options: DiffOptions): Promise<ExitCode> {
   const { all } = options;
   const outputs = readOutputs(options, RECORD_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
-    const [one, other] = [
+    const [fromRollout, toRollout] = [
       await findRollout(rollouts, from, "status"),
       await findRollout(rollouts, to, "status"),
     ];
     const { differenceOf } = await import("../../rollout/history/difference.js");
     const { differencePage } = await import("../../rollout/history/difference-page.js");
     const { toldMarkdown, toldText } = await import("../../rollout/history/told-page.js");
-    const difference = await differenceOf(rollouts.journal, one.id, other.id, rollouts.commands);
+    const difference = await differenceOf(rollouts.journal, fromRollout.id, toRollout.id, rollouts.commands);
     const page = differencePage(difference);
     await writeOutputs(outputs, {
-      text: (target) => toldText(page, { ...lookOf(target), ...limitOf(all) }),
+      text: (target) => toldText(page, { ...lookOf(target), ...getTextLimit(all) }),
       markdown: () => toldMarkdown(page),
-      json: async () => await asJson(difference),
+      json: async () => await renderHistoryJson(difference),
     });
     return difference.tenants.length === 0 ? EXIT.clean : EXIT.changes;
   });
 }
 
 /** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has none such. */
-async function tenantsOf(rollouts: Rollouts, id: string, name: string): Promise<ReadonlySet<string>> {
+async function resolveTenantNames(
+  rollouts: Rollouts,
+  id: string,
+  name: string,
+): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const targets = (await rollouts.journal.tenants(id)).map(({ target }) => target);
   return new Set(selectTargets(targets, { only: [name] }).map((target) => target.name));
 }
 
-async function asJson(
+async function renderHistoryJson(
   value: Parameters<typeof import("../../rollout/model/history-schema.js").historyJson>[0],
 ): Promise<string> {
   const { historyJson } = await import("../../rollout/model/history-schema.js");
@@ -177,8 +183,8 @@ async function asJson(
 }
 
 /** Of what a comment takes, a half each for the report and for what stands below it. */
-const HALF = 32_768;
+const HALF_MARKDOWN_BYTES = 32_768;
 
-function limitOf(all: boolean | undefined): { readonly limit?: number } {
+function getTextLimit(all: boolean | undefined): { readonly limit?: number } {
   return all === true ? {} : { limit: 20 };
 }

@@ -9,7 +9,7 @@ import { type RunOptions, unprinted } from "./rollout-run-options";
  */
 export async function untilInterrupted<T>(
   options: RunOptions,
-  work: (stopping: AbortSignal) => Promise<T>,
+  callback: (stopping: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stopping = new AbortController();
   const interrupt = (): void => {
@@ -18,7 +18,7 @@ export async function untilInterrupted<T>(
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
   try {
-    return await work(stopping.signal);
+    return await callback(stopping.signal);
   } catch (error) {
     if (error instanceof PlanningEndedError) {
       const { reportRenderers } = await import("./rollout-output.js");

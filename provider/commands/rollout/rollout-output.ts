@@ -24,20 +24,21 @@ import type { RolloutFormat } from "./open-rollouts";
 /** Tells how far the planning is: on a terminal in a line that is written over, else now and then. */
 export class PlanningProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
-  #told = 0;
+  #lastPrinted = 0;
 
-  planned(planned: number, of: number): void {
-    if (this.#isTerminal) process.stderr.write(`\rPlanning: ${planned} of ${of} tenants …`);
-    else if (planned - this.#told >= EVERY) {
-      this.#told = planned;
-      console.error(`Planned ${planned} of ${of} tenants.`);
+  planned(count: number, total: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rPlanning: ${count} of ${total} tenants …`);
+    else if (count - this.#lastPrinted >= PROGRESS_INTERVAL) {
+      this.#lastPrinted = count;
+      console.error(`Planned ${count} of ${total} tenants.`);
     }
   }
 
   /** Of how many the mail was asked; elsewhere than on a terminal as seldom. */
-  asked(asked: number, of: number): void {
-    if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${asked} of ${of} tenants …`);
-    else if (asked % EVERY === 0) console.error(`Asked the mail of ${asked} of ${of} tenants.`);
+  asked(count: number, total: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${count} of ${total} tenants …`);
+    else if (count % PROGRESS_INTERVAL === 0)
+      console.error(`Asked the mail of ${count} of ${total} tenants.`);
   }
 
   end(): void {
@@ -45,7 +46,7 @@ export class PlanningProgress {
   }
 }
 
-const EVERY = 50;
+const PROGRESS_INTERVAL = 50;
 
 /** A rollout in the list of all. */
 export interface ListedRollout {
@@ -55,43 +56,43 @@ export interface ListedRollout {
 }
 
 /** All rollouts, a line each. */
-export function printedList(all: readonly ListedRollout[]): string {
-  if (all.length === 0) return "There are no rollouts.\n";
-  const states = all.map(({ record: { state }, isHeld }) =>
+export function printedList(rollouts: readonly ListedRollout[]): string {
+  if (rollouts.length === 0) return "There are no rollouts.\n";
+  const states = rollouts.map(({ record: { state }, isHeld }) =>
     state === "running" && !isHeld ? "interrupted" : state,
   );
   const width = Math.max(...states.map((state) => state.length));
-  const lines = all.map(({ record: { id, spec, reason }, tally }, index) => {
-    const task = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
-    const back = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
-    const what = `${spec.source}${task}${back}`;
-    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${talliedText(tally)} of ${what}${reason === undefined ? "" : `: ${reason}`}`;
+  const lines = rollouts.map(({ record: { id, spec, reason }, tally }, index) => {
+    const modeText = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
+    const rollbackText = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
+    const sourceText = `${spec.source}${modeText}${rollbackText}`;
+    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatTenantCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;
   });
   return `${lines.map(printable).join("\n")}\n`;
 }
 
 /** `7 tenants, 1 failed, 1 skipped, 2 left`. */
-function talliedText(tally: RolloutTally | undefined): string {
-  const { done, unchanged, failed, skipped, pending, released, running } = tally?.counts ?? NO_COUNTS;
-  const left = pending + released + running;
-  const all = done + unchanged + failed + skipped + left;
+function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
+  const { done, unchanged, failed, skipped, pending, released, running } = rolloutCounts?.counts ?? NO_COUNTS;
+  const remaining = pending + released + running;
+  const total = done + unchanged + failed + skipped + remaining;
   return [
-    `${all} ${all === 1 ? "tenant" : "tenants"}`,
+    `${total} ${total === 1 ? "tenant" : "tenants"}`,
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
-    ...(left > 0 ? [`${left} left`] : []),
+    ...(remaining > 0 ? [`${remaining} left`] : []),
   ].join(", ");
 }
 
 /**
  * Renders a rollout's report.
  *
- * @param mark the first line of the Markdown, in the place of its own.
+ * @param marker the first line of the Markdown, in the place of its own.
  */
-export function reportRenderers(report: RolloutReport, mark?: string): Renderers<RolloutFormat> {
+export function reportRenderers(report: RolloutReport, marker?: string): Renderers<RolloutFormat> {
   return {
     text: (target) => reportText(report, lookOf(target)),
-    markdown: () => reportMarkdown(report, mark === undefined ? {} : { mark }),
+    markdown: () => reportMarkdown(report, marker === undefined ? {} : { mark: marker }),
     html: () => reportHtml(report),
     json: () => reportJson(report),
   };
@@ -100,28 +101,28 @@ export function reportRenderers(report: RolloutReport, mark?: string): Renderers
 /**
  * Renders a plan that is not begun: the overview, a pull request's comment, and a page with all of it.
  *
- * @param whole the plans of all tenants as one; computed only for a format that shows them.
+ * @param loadCombinedPlan the plans of all tenants as one; computed only for a format that shows them.
  */
 export function plannedRenderers(
   report: RolloutReport,
   planned: PlannedRollout,
-  whole: () => Promise<WholePlan>,
+  loadCombinedPlan: () => Promise<WholePlan>,
   commands: RolloutCommands,
 ): Renderers<RolloutFormat> {
-  let shown: Promise<{ report: RolloutReport; planned: PlannedRollout; whole: WholePlan }> | undefined;
-  const showWhole = () => {
-    shown ??= whole().then((all) => ({ report, planned, whole: all }));
-    return shown;
+  let renderInput: Promise<{ report: RolloutReport; planned: PlannedRollout; whole: WholePlan }> | undefined;
+  const loadRenderInput = () => {
+    renderInput ??= loadCombinedPlan().then((combinedPlan) => ({ report, planned, whole: combinedPlan }));
+    return renderInput;
   };
   return {
     text: (target) => overviewText(report, planned, commands, lookOf(target)),
     markdown: async () => {
       const { wholePlanMarkdown } = await import("../../rollout/plan-report/plan-markdown.js");
-      return wholePlanMarkdown(await showWhole());
+      return wholePlanMarkdown(await loadRenderInput());
     },
     html: async () => {
       const { wholePlanHtml } = await import("../../rollout/plan-report/plan-html.js");
-      return wholePlanHtml(await showWhole());
+      return wholePlanHtml(await loadRenderInput());
     },
     json: () => reportJson(report),
   };

@@ -20,9 +20,9 @@ export function pruneCommand(): Command {
       .description(
         "Remove files, whole plans and tenants' steps of old rollouts from the journal; keep who changed what, when and why",
       )
-      .requiredOption("--older-than <days>", "Remove from rollouts that ended this long ago: 180d", days)
+      .requiredOption("--older-than <days>", "Remove from rollouts that ended this long ago: 180d", parseDays)
       .option("--yes", "Apply it; without it, only list what would go")
-      .action(verb(prune)),
+      .action(verb(runPruneCommand)),
     {
       examples: [
         { does: "tell what would go", line: "rollout prune --older-than 180d" },
@@ -39,23 +39,23 @@ export function pruneCommand(): Command {
 
 const DAY_MS = 86_400_000;
 
-function days(text: string): number {
+function parseDays(text: string): number {
   const [, count] = /^([1-9]\d{0,4})d$/.exec(text) ?? [];
   if (count !== undefined) return Number(count);
   throw new InvalidArgumentError("Give days, as 180d; 1d is the least.");
 }
 
-async function prune(options: PruneOptions): Promise<ExitCode> {
+async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
   const { olderThan, yes } = options;
   return await withPastRollouts(options, async (rollouts) => {
     const { oldRollouts } = await import("../../rollout/history/what-may-go.js");
     const { journal } = rollouts;
     const nowMs = Date.now();
-    const before = new Date(nowMs - olderThan * DAY_MS);
-    const old = await oldRollouts(journal, before.getTime());
-    const { mayGo, unbegun } = old;
-    const day = before.toISOString().slice(0, 10);
-    tellNeeded(old);
+    const cutoff = new Date(nowMs - olderThan * DAY_MS);
+    const candidates = await oldRollouts(journal, cutoff.getTime());
+    const { mayGo, unbegun } = candidates;
+    const day = cutoff.toISOString().slice(0, 10);
+    printNeeded(candidates);
     if (mayGo.length + unbegun.length === 0) {
       console.log(`Nothing that ended before ${day} is left to prune.`);
       return EXIT.clean;
@@ -72,11 +72,11 @@ async function prune(options: PruneOptions): Promise<ExitCode> {
       );
       return EXIT.changes;
     }
-    return await pruneAll(rollouts, old, nowMs);
+    return await pruneAll(rollouts, candidates, nowMs);
   });
 }
 
-function tellNeeded({ needed }: OldRollouts): void {
+function printNeeded({ needed }: OldRollouts): void {
   for (const { record, why } of needed.slice(0, 5)) {
     console.error(harmless(`Stays whole: ${record.id} (${record.state}): ${why}.`));
   }
@@ -90,13 +90,13 @@ async function pruneAll(
 ): Promise<ExitCode> {
   const { pruneRollout } = await import("../../rollout/history/prune-rollout.js");
   const { journal } = rollouts;
-  let gone = 0;
+  let prunedCount = 0;
   for (const { id } of mayGo) {
     // Somebody may have gone on with it meanwhile.
-    if (!(await rollouts.isHeld(id)) && (await pruneRollout(journal.database, id, nowMs))) gone += 1;
+    if (!(await rollouts.isHeld(id)) && (await pruneRollout(journal.database, id, nowMs))) prunedCount += 1;
   }
   for (const id of unbegun) await rollouts.forgetUnbegun(id);
-  console.log(`Pruned ${counted(gone, "rollout")}.`);
+  console.log(`Pruned ${counted(prunedCount, "rollout")}.`);
   if (journal.database.dialect === "sqlite") {
     // What is free in the file is used again; to make it smaller is worth a try.
     await journal.database.query("VACUUM").catch((error: Error) => {

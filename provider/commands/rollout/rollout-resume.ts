@@ -7,7 +7,7 @@ import { run } from "./rollout-run";
 import { EXITS, type GivenRunOptions, withReadOutputs, withRunOptions } from "./rollout-run-options";
 import { tellSkipped } from "./rollout-skip";
 
-const EXITS_OF_RESUMING = {
+const RESUME_EXIT_CODES = {
   ...EXITS,
   2: "something is left to do: another gate, an interruption",
   3: "refused by a guard: a tenant is not as it was when it was planned",
@@ -21,7 +21,7 @@ export function resumeCommand(): Command {
         "Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants",
       )
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
-      .action(verb(resume)),
+      .action(verb(runResumeCommand)),
     {
       examples: [
         { does: "the newest that can be resumed", line: "rollout resume" },
@@ -30,34 +30,34 @@ export function resumeCommand(): Command {
           line: "rollout resume 20261121-0800-7f3a91 --until early",
         },
       ],
-      exits: EXITS_OF_RESUMING,
+      exits: RESUME_EXIT_CODES,
     },
   );
 }
 
-async function resume(id: string | undefined, given: GivenRunOptions): Promise<ExitCode> {
-  const options = withReadOutputs(given);
+async function runResumeCommand(id: string | undefined, commandOptions: GivenRunOptions): Promise<ExitCode> {
+  const options = withReadOutputs(commandOptions);
   return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../../rollout/journal/which-rollout.js");
     const record = await findRollout(rollouts, id, "resume");
     const [newest] = await rollouts.journal.records();
     const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
-    const from = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
+    const gateText = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
     console.error(
       harmless(
-        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${from.trimEnd()}`,
+        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${gateText.trimEnd()}`,
       ),
     );
-    const changed = await rollouts.changedFiles(record);
-    if (changed.length > 0) {
-      const shown = changed.slice(0, 5).join(", ");
-      const anew = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
+    const changedFiles = await rollouts.changedFiles(record);
+    if (changedFiles.length > 0) {
+      const shownFiles = changedFiles.slice(0, 5).join(", ");
+      const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
       console.error(
         harmless(
-          `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
+          `Changed since the rollout was planned, and not what it goes on with: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${
             isOpen(record)
-              ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${anew})`
-              : `begin a new one: ${anew}`
+              ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${newPlanCommand})`
+              : `begin a new one: ${newPlanCommand}`
           }.`,
         ),
       );

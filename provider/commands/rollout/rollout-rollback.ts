@@ -21,7 +21,7 @@ interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
   readonly to?: string;
 }
 
-const EXITS_OF_GOING_BACK = {
+const ROLLBACK_EXIT_CODES = {
   ...EXITS,
   0: "all tenants hold what they held before, but for those that are skipped",
   2: `${EXITS[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
@@ -45,24 +45,28 @@ export function rollbackCommand(): Command {
       .option("--yes", "Apply the plan; without it, only show it")
       .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
       .addOption(failOnOption())
-      .action(verb(rollback)),
+      .action(verb(runRollbackCommand)),
     {
       examples: [
         { does: "see what would be rolled back", line: "rollout rollback" },
         { does: "roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
         { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
       ],
-      exits: EXITS_OF_GOING_BACK,
+      exits: ROLLBACK_EXIT_CODES,
     },
   );
 }
 
-async function rollback(id: string | undefined, given: RollbackOptions, command: Command): Promise<ExitCode> {
-  const options = withReadOutputs(given);
-  const before = ["onlyExpired", "revertDrift"].filter(
+async function runRollbackCommand(
+  id: string | undefined,
+  commandOptions: RollbackOptions,
+  command: Command,
+): Promise<ExitCode> {
+  const options = withReadOutputs(commandOptions);
+  const misplacedOptions = ["onlyExpired", "revertDrift"].filter(
     (name) => command.parent?.getOptionValueSource(name) === "cli",
   );
-  if (before.length > 0) {
+  if (misplacedOptions.length > 0) {
     throw new ConfigurationError(
       "--only-expired and --revert-drift are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
     );
@@ -74,7 +78,7 @@ async function rollback(id: string | undefined, given: RollbackOptions, command:
     const { filesAt } = await import("../../rollout/planning/files-at-revision.js");
     const files =
       to === undefined ? undefined : { files: await filesAt(to), name: `the files of the revision ${to}` };
-    const planned = await untilInterrupted(
+    const plannedRollout = await untilInterrupted(
       options,
       async (stopping) =>
         await rollouts.planRollback(record.id, files, {
@@ -83,6 +87,6 @@ async function rollback(id: string | undefined, given: RollbackOptions, command:
           ...withoutUndefined({ maxConcurrent }),
         }),
     );
-    return await decide(rollouts, planned, options);
+    return await decide(rollouts, plannedRollout, options);
   });
 }

@@ -15,18 +15,18 @@ export async function run(
   const { until, anyTime, maxConcurrent, lockWait } = options;
   const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
   const { RolloutScreen, reportRenderers } = await import("./rollout-output.js");
-  const stopping = new AbortController();
-  const aborted = new AbortController();
+  const stopController = new AbortController();
+  const abortController = new AbortController();
   let screen: InstanceType<typeof RolloutScreen> | undefined;
-  const say = (line: string): void =>
+  const log = (line: string): void =>
     screen === undefined ? console.error(harmless(line)) : screen.say(line);
   const interrupt = (): void => {
-    if (stopping.signal.aborted) {
-      say(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
-      aborted.abort();
+    if (stopController.signal.aborted) {
+      log(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
+      abortController.abort();
     } else {
-      say("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
-      stopping.abort();
+      log("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
+      stopController.abort();
     }
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
@@ -37,8 +37,8 @@ export async function run(
         if (screen === undefined) console.error(harmless(line));
         else screen.say(line);
       },
-      onBegun: async (begun) => {
-        screen = new RolloutScreen(begun, options, rollouts.capacity(maxConcurrent));
+      onBegun: async (initialReport) => {
+        screen = new RolloutScreen(initialReport, options, rollouts.capacity(maxConcurrent));
         if (rollouts.isForWorkers) {
           screen.say(
             "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
@@ -46,8 +46,8 @@ export async function run(
         }
       },
       onEvent: (event) => screen?.happened(event),
-      stopping: stopping.signal,
-      aborted: aborted.signal,
+      stopping: stopController.signal,
+      aborted: abortController.signal,
       ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
     });
     screen?.close();

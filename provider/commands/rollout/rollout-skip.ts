@@ -28,7 +28,7 @@ export function skipCommand(): Command {
       .argument("[tenants...]", "The tenants; * stands for any characters")
       .option("--reason <text>", "Give the reason, which every plan, run and status shows")
       .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
-      .action(verb(skipVerb)),
+      .action(verb(runSkipCommand)),
     {
       examples: [
         { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
@@ -46,7 +46,7 @@ export function unskipCommand(): Command {
       .description("Include skipped tenants in rollouts again, from the next run on")
       .argument("<tenants...>", "The tenants; * stands for any characters")
       .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
-      .action(verb(unskipVerb)),
+      .action(verb(runUnskipCommand)),
     {
       examples: [
         { does: "change a tenant again", line: "rollout unskip t003" },
@@ -57,42 +57,42 @@ export function unskipCommand(): Command {
   );
 }
 
-async function skipVerb(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
+async function runSkipCommand(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
   const { reason, targets: file } = options;
   if (names.length === 0 && reason !== undefined) {
     throw new ConfigurationError("Name the tenants that are meant. Nothing was changed.");
   }
-  await refuseNoJournal(options);
+  await assertJournalPresent(options);
   return await withRollouts(options, async (rollouts) =>
     names.length === 0
-      ? await list(rollouts, file)
-      : await leaveOut(rollouts, reason, requestOf(file, names)),
+      ? await printSkips(rollouts, file)
+      : await skipAndPrint(rollouts, reason, buildSkipRequest(file, names)),
   );
 }
 
-async function unskipVerb(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
-  await refuseNoJournal(options);
+async function runUnskipCommand(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
+  await assertJournalPresent(options);
   return await withRollouts(
     options,
-    async (rollouts) => await unskip(rollouts, requestOf(options.targets, names)),
+    async (rollouts) => await unskipAndPrint(rollouts, buildSkipRequest(options.targets, names)),
   );
 }
 
-function requestOf(file: string, names: readonly string[]): SkipRequest {
+function buildSkipRequest(file: string, names: readonly string[]): SkipRequest {
   return { file, names, environment: process.env, nowMs: Date.now() };
 }
 
 /** In a journal that is made for it, nobody would look for who is skipped. */
-async function refuseNoJournal({ database }: JournalOptions): Promise<void> {
+async function assertJournalPresent({ database }: JournalOptions): Promise<void> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
-  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
-  if (isPostgres(place) || existsSync(place)) return;
+  const journalUrl = journalPlace(database) ?? DEFAULT_JOURNAL;
+  if (isPostgres(journalUrl) || existsSync(journalUrl)) return;
   throw new ConfigurationError(
-    `There is no rollouts' journal at ${quote(place, 300)}, which would remember who is skipped. Nothing was changed. Name the one that the rollouts have (--database); before the first rollout, leave tenants out by \`rollout --except\`.`,
+    `There is no rollouts' journal at ${quote(journalUrl, 300)}, which would remember who is skipped. Nothing was changed. Name the one that the rollouts have (--database); before the first rollout, leave tenants out by \`rollout --except\`.`,
   );
 }
 
-async function list({ journal, commands }: Rollouts, file: string): Promise<ExitCode> {
+async function printSkips({ journal, commands }: Rollouts, file: string): Promise<ExitCode> {
   const { skippedTenant } = await import("../../rollout/journal/skips.js");
   const { currentSkips } = await import("../../rollout/skipping/skip.js");
   const { Paper } = await import("../../render/paper.js");
@@ -105,19 +105,23 @@ async function list({ journal, commands }: Rollouts, file: string): Promise<Exit
     return EXIT.clean;
   }
   const { color, width = 80 } = lookOfTerminal();
-  const paper = new Paper(color, width);
-  for (const [project, own] of Map.groupBy(skips, (one) => one.project)) {
-    paper.text(say`Project ${given(project)}`);
-    skippedOf(paper, { skipped: own.map((one) => reportOfSkipped(skippedTenant(one))) }, own.length);
-    paper.gap();
+  const page = new Paper(color, width);
+  for (const [project, projectSkips] of Map.groupBy(skips, (tenantSkip) => tenantSkip.project)) {
+    page.text(say`Project ${given(project)}`);
+    skippedOf(
+      page,
+      { skipped: projectSkips.map((tenantSkip) => reportOfSkipped(skippedTenant(tenantSkip))) },
+      projectSkips.length,
+    );
+    page.gap();
   }
-  process.stdout.write(paper.toString());
+  process.stdout.write(page.toString());
   const [first] = skips;
   console.log(printable(`To unskip one: \`${commands.unskip([first?.name ?? ""], file)}\``));
   return EXIT.clean;
 }
 
-async function leaveOut(
+async function skipAndPrint(
   rollouts: Rollouts,
   reason: string | undefined,
   request: SkipRequest,
@@ -125,40 +129,43 @@ async function leaveOut(
   const { skip } = await import("../../rollout/skipping/skip.js");
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { journal, commands } = rollouts;
-  const done = await skip(journal, reason, request);
-  for (const one of done.fresh) say(`Skipped from now on: ${skipText(one)}.`);
-  for (const one of done.already) {
-    say(
-      `Skipped already: ${skipText(one)}. That stands. To give another reason, unskip it first: \`${commands.unskip([one.name], request.file)}\``,
+  const result = await skip(journal, reason, request);
+  for (const tenantSkip of result.fresh) printLine(`Skipped from now on: ${skipText(tenantSkip)}.`);
+  for (const tenantSkip of result.already) {
+    printLine(
+      `Skipped already: ${skipText(tenantSkip)}. That stands. To give another reason, unskip it first: \`${commands.unskip([tenantSkip.name], request.file)}\``,
     );
   }
-  await tellRollouts(rollouts, done);
-  const names = [...done.fresh, ...done.already].map(({ name }) => name);
-  if (done.fresh.length > 0) say(`To unskip: \`${commands.unskip(names, request.file)}\``);
+  await printAffectedRollouts(rollouts, result);
+  const names = [...result.fresh, ...result.already].map(({ name }) => name);
+  if (result.fresh.length > 0) printLine(`To unskip: \`${commands.unskip(names, request.file)}\``);
   return EXIT.clean;
 }
 
 /** What it is to the rollouts that are not through. */
-async function tellRollouts(rollouts: Rollouts, { rollouts: all }: Skipping): Promise<void> {
-  for (const [id, own] of Map.groupBy(all, ({ rollout }) => rollout)) {
-    const isHeld = await rollouts.isHeld(id);
+async function printAffectedRollouts(
+  rollouts: Rollouts,
+  { rollouts: tenantStates }: Skipping,
+): Promise<void> {
+  for (const [id, rolloutTenants] of Map.groupBy(tenantStates, ({ rollout }) => rollout)) {
+    const isLocked = await rollouts.isHeld(id);
     const { state } = await rollouts.journal.record(id);
-    const parts = [...Map.groupBy(own, ({ state: one }) => wordsFor(one, isHeld))].map(
-      ([words, some]) => `${some.map(({ tenant }) => quote(tenant)).join(", ")} ${words}`,
-    );
-    say(`In the rollout ${id}: ${parts.join("; ")}.`);
-    if (isHeld) continue;
-    const how = state === "waiting" ? "To let it go on" : "To go on with it";
-    say(`${how}: \`${rollouts.commands.resume(id)}\``);
+    const parts = [
+      ...Map.groupBy(rolloutTenants, ({ state: tenantState }) => describeSkipState(tenantState, isLocked)),
+    ].map(([stateText, tenants]) => `${tenants.map(({ tenant }) => quote(tenant)).join(", ")} ${stateText}`);
+    printLine(`In the rollout ${id}: ${parts.join("; ")}.`);
+    if (isLocked) continue;
+    const lead = state === "waiting" ? "To let it go on" : "To go on with it";
+    printLine(`${lead}: \`${rollouts.commands.resume(id)}\``);
   }
 }
 
-function wordsFor(state: SkippedIn["state"], isHeld: boolean): string {
+function describeSkipState(state: SkippedIn["state"], isLocked: boolean): string {
   switch (state) {
     case "skipped":
-      return isHeld ? "is left out from now on" : "is left out when it goes on";
+      return isLocked ? "is left out from now on" : "is left out when it goes on";
     case "running":
-      return isHeld
+      return isLocked
         ? "is being changed right now, and is left to end; it is left out from then on"
         : "was being changed when it was interrupted; a worker that is still at it is left to end, else it is left out";
     default:
@@ -166,31 +173,31 @@ function wordsFor(state: SkippedIn["state"], isHeld: boolean): string {
   }
 }
 
-async function unskip(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
+async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
   const { takeUp } = await import("../../rollout/skipping/skip.js");
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { commands } = rollouts;
-  const { skips, rollouts: open, declared: names } = await takeUp(rollouts.journal, request);
-  for (const one of skips) say(`Not skipped any more: ${skipText(one)}.`);
-  for (const [id, own] of Map.groupBy(open, ({ rollout }) => rollout)) {
+  const { skips, rollouts: affectedTenants, declared: names } = await takeUp(rollouts.journal, request);
+  for (const tenantSkip of skips) printLine(`Not skipped any more: ${skipText(tenantSkip)}.`);
+  for (const [id, rolloutTenants] of Map.groupBy(affectedTenants, ({ rollout }) => rollout)) {
     const { state } = await rollouts.journal.record(id);
-    const when = (await rollouts.isHeld(id))
+    const nextText = (await rollouts.isHeld(id))
       ? "Its run goes on without; once it has ended"
       : state === "waiting"
         ? "It waits for a person, and the waves that it has begun go on without; once it is done"
         : "With what it was planned by";
-    say(
-      `The rollout ${id} left out ${counted(own.length, "tenant")} of ${own.length === 1 ? "it" : "them"}. ${when}: \`${commands.resume(id)}\``,
+    printLine(
+      `The rollout ${id} left out ${counted(rolloutTenants.length, "tenant")} of ${rolloutTenants.length === 1 ? "it" : "them"}. ${nextText}: \`${commands.resume(id)}\``,
     );
   }
   if (names.length === 0) return EXIT.clean;
-  say(
+  printLine(
     `What came to others meanwhile comes to ${names.length === 1 ? "it" : "them"} with the next rollout: \`${commands.plan(request.file, names)}\``,
   );
   return EXIT.clean;
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   console.log(fitted(harmless(line)));
 }
 
@@ -198,12 +205,12 @@ function say(line: string): void {
 export async function tellSkipped(
   rollouts: Rollouts,
   record: RolloutRecord,
-  what: string,
-  told: ReadonlySet<string> = new Set(),
+  label: string,
+  reportedNames: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { skipsOf } = await import("../../rollout/skipping/skip.js");
-  const skips = (await skipsOf(rollouts.journal, record)).filter(({ name }) => !told.has(name));
-  for (const one of skips.slice(0, 20)) console.error(harmless(`${what}: ${skipText(one)}.`));
+  const skips = (await skipsOf(rollouts.journal, record)).filter(({ name }) => !reportedNames.has(name));
+  for (const tenantSkip of skips.slice(0, 20)) console.error(harmless(`${label}: ${skipText(tenantSkip)}.`));
   if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }

@@ -27,7 +27,7 @@ export function statusCommand(): Command {
       .description("Show the progress of a rollout, and the outcome of each tenant")
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest)")
       .option("--list", "List all rollouts, a line each")
-      .action(verb(status)),
+      .action(verb(runRolloutStatusCommand)),
     {
       examples: [
         { does: "the newest", line: "rollout status" },
@@ -43,9 +43,9 @@ export function statusCommand(): Command {
   );
 }
 
-async function status(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
+async function runRolloutStatusCommand(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, ROLLOUT_FORMATS);
-  if (options.list === true && !outputs.every(isText)) {
+  if (options.list === true && !outputs.every(isTextOutput)) {
     throw new ConfigurationError(
       "--list is text alone. `rollout history --format json` lists rollouts for a script.",
     );
@@ -56,33 +56,34 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
     const records = await rollouts.journal.records();
     if (options.list === true) {
       const { talliesOf } = await import("../../rollout/journal/across-rollouts.js");
-      const tallies = await talliesOf(rollouts.journal.database);
-      const listed = records.map(async (record) => ({
+      const countsById = await talliesOf(rollouts.journal.database);
+      const listedRollouts = records.map(async (record) => ({
         record,
-        tally: tallies.get(record.id),
+        tally: countsById.get(record.id),
         isHeld: record.state === "running" && (await rollouts.isHeld(record.id)),
       }));
-      const text = printedList(await Promise.all(listed));
-      await writeOutputs(outputs.filter(isText), { text: () => text });
+      const text = printedList(await Promise.all(listedRollouts));
+      await writeOutputs(outputs.filter(isTextOutput), { text: () => text });
       return EXIT.clean;
     }
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     await writeOutputs(outputs, reportRenderers(report));
-    const told = new Set((report.skipped ?? []).map(({ name }) => name));
-    await tellSkipped(rollouts, record, "Skipped now", told);
+    const reportedNames = new Set((report.skipped ?? []).map(({ name }) => name));
+    await tellSkipped(rollouts, record, "Skipped now", reportedNames);
     // Who looks at the newest is not to miss one that waits behind it.
-    const others = id === undefined ? records.filter((one) => one.id !== record.id && isOpen(one)) : [];
-    for (const other of others.slice(0, 5)) {
+    const otherOpen =
+      id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpen(candidate)) : [];
+    for (const openRecord of otherOpen.slice(0, 5)) {
       console.error(
-        harmless(`Not through either: \`${rollouts.commands.status(other.id)}\` (${other.state})`),
+        harmless(`Not through either: \`${rollouts.commands.status(openRecord.id)}\` (${openRecord.state})`),
       );
     }
-    if (others.length > 5) console.error(`… and ${others.length - 5} more that are not through.`);
+    if (otherOpen.length > 5) console.error(`… and ${otherOpen.length - 5} more that are not through.`);
     return codeOf(report);
   });
 }
 
-function isText(output: Output<RolloutFormat>): output is Output<"text"> {
+function isTextOutput(output: Output<RolloutFormat>): output is Output<"text"> {
   return output.format === "text";
 }

@@ -16,7 +16,7 @@ export function stopCommand(): Command {
         "Stop a running rollout: finish the tenants under way and begin no more. `resume` continues it, `abandon` ends it for good",
       )
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is running)")
-      .action(verb(stop)),
+      .action(verb(runStopCommand)),
     {
       examples: [
         { does: "the newest that is under way", line: "rollout stop" },
@@ -35,7 +35,7 @@ export function abandonCommand(): Command {
         "Abandon a rollout that waits, was stopped or was interrupted: it is never finished, and blocks no other rollout. Its changes stay",
       )
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is not finished)")
-      .action(verb(abandon)),
+      .action(verb(runAbandonCommand)),
     {
       examples: [
         { does: "the newest that is not finished", line: "rollout abandon" },
@@ -46,7 +46,7 @@ export function abandonCommand(): Command {
   );
 }
 
-async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
+async function runStopCommand(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "stop");
     await rollouts.stop(record.id);
@@ -57,18 +57,18 @@ async function stop(id: string | undefined, options: JournalOptions): Promise<Ex
   });
 }
 
-async function abandon(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
+async function runAbandonCommand(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    if (id !== undefined && (await abandonElsewhere(rollouts, id))) return EXIT.clean;
+    if (id !== undefined && (await abandonForeignRollout(rollouts, id))) return EXIT.clean;
     const record = await findRollout(rollouts, id, "abandon");
     await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
-    const next = advice
+    const adviceText = advice
       .map(({ why, command }) => ` ${why}${command === undefined ? "" : ` \`${command}\``}`)
       .join("");
     console.error(
       harmless(
-        `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
+        `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
       ),
     );
     return EXIT.clean;
@@ -76,14 +76,14 @@ async function abandon(id: string | undefined, options: JournalOptions): Promise
 }
 
 /** Abandons a rollout that this journal doesn't have, where its full id is given. */
-async function abandonElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
+async function abandonForeignRollout(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
-  const unknown = await rollouts.abandonElsewhere(id, TARGETS_FILE);
-  if (unknown === undefined) return false;
-  const left =
-    unknown === 0
+  const unknownStackCount = await rollouts.abandonElsewhere(id, TARGETS_FILE);
+  if (unknownStackCount === undefined) return false;
+  const unknownText =
+    unknownStackCount === 0
       ? ""
-      : ` What it did to ${counted(unknown, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
-  console.error(`The rollout ${id}, of another journal, is abandoned.${left} What it did stays.`);
+      : ` What it did to ${counted(unknownStackCount, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
+  console.error(`The rollout ${id}, of another journal, is abandoned.${unknownText} What it did stays.`);
   return true;
 }

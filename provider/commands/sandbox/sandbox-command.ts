@@ -12,7 +12,7 @@ export function sandboxCommand(): Command {
     new Command("sandbox")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
       .description("Run a local email-security service with fictional tenants, on 127.0.0.1 only")
-      .option("--port <number>", "Listen on this port (default: any free one)", portNumber)
+      .option("--port <number>", "Listen on this port (default: any free one)", parsePort)
       .option(
         "--data <file>",
         "Keep the data in this SQLite file between runs (default: memory); its mail is created once, so an old file has none of the last days",
@@ -21,19 +21,19 @@ export function sandboxCommand(): Command {
       .option(
         "--threats <number>",
         "Set the number of threats in half a year of mail (default: the scenario's)",
-        wholeNumber,
+        parseCount,
       )
       .option(
         "--rate-limit <rate>",
         'Limit the requests of a tenant, such as "10/s" or "90/m" (default: no limit)',
-        rate,
+        parseRate,
       )
       .addOption(
         new Option("--retry-after <form>", "Set the form of Retry-After in a 429")
-          .choices(retryAfterForms)
+          .choices(RETRY_AFTER_FORMS)
           .default("seconds"),
       )
-      .action(run),
+      .action(runSandboxCommand),
     {
       examples: [
         { does: "with made-up tenants, till Ctrl-C", line: "sandbox" },
@@ -56,9 +56,9 @@ interface CommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenari
   retryAfter: RetryAfter;
 }
 
-const retryAfterForms: readonly RetryAfter[] = ["seconds", "date", "none"];
+const RETRY_AFTER_FORMS: readonly RetryAfter[] = ["seconds", "date", "none"];
 
-async function run({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
+async function runSandboxCommand({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
   silenceSqliteWarning();
   // Loaded here, so that no other verb pays for a server and a database.
   const { SandboxError, startSandbox } = await import("../../sandbox/index.js");
@@ -74,24 +74,24 @@ async function run({ rateLimit, retryAfter, ...options }: CommandOptions): Promi
     process.exitCode = 1;
     return;
   }
-  const stopped = stopSignal();
-  console.log(greeting(sandbox, options.data));
-  await stopped;
+  const stopRequested = waitForStopSignal();
+  console.log(formatGreeting(sandbox, options.data));
+  await stopRequested;
   await sandbox.close();
 }
 
-function portNumber(text: string): number {
+function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidArgumentError("Give a whole number from 0 to 65535.");
 }
 
-function wholeNumber(text: string): number {
+function parseCount(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number.");
 }
 
 /** `90/m`: as many at once, and one and a half a second. */
-function rate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
+function parseRate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
   const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
   if (unit === undefined)
     throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
@@ -99,10 +99,10 @@ function rate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
   return { perSecond: unit === "s" ? burst : burst / 60, burst };
 }
 
-function greeting({ url, tenants }: Sandbox, data: string | undefined): string {
-  const width = (texts: string[]) => Math.max(...texts.map((text) => text.length));
-  const nameWidth = width(tenants.map(({ name }) => name));
-  const keyWidth = width(tenants.map(({ apiKeys }) => apiKeys.ci));
+function formatGreeting({ url, tenants }: Sandbox, data: string | undefined): string {
+  const getWidth = (texts: string[]) => Math.max(...texts.map((text) => text.length));
+  const nameWidth = getWidth(tenants.map(({ name }) => name));
+  const keyWidth = getWidth(tenants.map(({ apiKeys }) => apiKeys.ci));
   const keys = tenants.map(
     ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
   );
@@ -119,7 +119,7 @@ function greeting({ url, tenants }: Sandbox, data: string | undefined): string {
   ].join("\n");
 }
 
-function stopSignal(): Promise<void> {
+function waitForStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
@@ -129,8 +129,8 @@ function stopSignal(): Promise<void> {
 /** Node calls its SQLite module experimental; whoever runs this command can do nothing about that. */
 function silenceSqliteWarning(): void {
   const emitWarning = process.emitWarning;
-  process.emitWarning = ((warning: string | Error, ...rest: []) => {
+  process.emitWarning = ((warning: string | Error, ...otherArguments: []) => {
     const isSqlite = String(warning).includes("SQLite is an experimental feature");
-    if (!isSqlite) emitWarning.call(process, warning, ...rest);
+    if (!isSqlite) emitWarning.call(process, warning, ...otherArguments);
   }) as typeof process.emitWarning;
 }

@@ -16,25 +16,25 @@ export function isFoundMalicious(context: Context, entry: DeclaredEntry): boolea
 export function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
   return allows.map((entry) => {
     const { value, place, verdictScope, acceptRisk, expires } = entry;
-    const isForAll = verdictScope === DEFAULT_VERDICT_SCOPE;
+    const isGlobalScope = verdictScope === DEFAULT_VERDICT_SCOPE;
     const isUsed = context.evidenceOf(entry)?.verdicts.some(({ name }) => name === "allowed") ?? false;
-    const mayGo = isForAll && !isUsed && acceptRisk === undefined && !context.isProtected(entry);
+    const isRemovable = isGlobalScope && !isUsed && acceptRisk === undefined && !context.isProtected(entry);
     const name = printable(value);
     return {
       kind: "malicious-allow",
       value,
-      what: mayGo ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
+      what: isRemovable ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
       evidence: sentences(
         isDate(expires) ? `It ends on ${expires}.` : "",
         mailTold(context, context.evidenceOf(entry)),
         acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
-        isForAll ? "" : `It lets in ${printable(verdictScope)} alone.`,
+        isGlobalScope ? "" : `It lets in ${printable(verdictScope)} alone.`,
         isUsed ? "It is in use: a narrower one may do." : "",
         context.isProtected(entry) ? "It is protected." : "",
         context.includedNote(place),
       ),
       place,
-      edits: mayGo ? removalOf(entry) : [],
+      edits: isRemovable ? removalOf(entry) : [],
     };
   });
 }
@@ -50,24 +50,29 @@ export function expiringAllows(
     .map((entry) => {
       const evidence = context.evidenceOf(entry);
       const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;
-      const until = context.goesOnUntil;
+      const extendedUntil = context.goesOnUntil;
       const name = printable(entry.value);
-      const about = { kind: "expiring-allow", value: entry.value, place: entry.place } as const;
-      const told = sentences(
+      const commonFields = { kind: "expiring-allow", value: entry.value, place: entry.place } as const;
+      const evidenceText = sentences(
         `It ends on ${entry.expires}.`,
         mailTold(context, evidence),
         context.includedNote(entry.place),
       );
-      if (!isUsed || until <= (entry.expires ?? "")) {
+      if (!isUsed || extendedUntil <= (entry.expires ?? "")) {
         return {
-          ...about,
+          ...commonFields,
           what: `Decide whether the allow of ${name} goes on`,
-          evidence: sentences(told, "Without a change it ends."),
+          evidence: sentences(evidenceText, "Without a change it ends."),
           edits: [],
         };
       }
-      const what = `Let the allow of ${name} go on until ${until}`;
-      return { ...about, what, evidence: told, edits: [expiryOf(entry, until)] };
+      const description = `Let the allow of ${name} go on until ${extendedUntil}`;
+      return {
+        ...commonFields,
+        what: description,
+        evidence: evidenceText,
+        edits: [expiryOf(entry, extendedUntil)],
+      };
     });
 }
 
@@ -80,27 +85,27 @@ export function unusedAllows(
   // Of a part of the window it can't be said.
   if (!complete) return [];
   const windowStart = (instantOf(until) ?? 0) - days * DAY_MS;
-  const end = context.goesOnUntil;
+  const expiryDate = context.goesOnUntil;
   return allows
     .filter((entry) => {
       const { entryType, expires, list, key } = entry;
       if (entryType === "ip" || context.isProtected(entry)) return false;
-      if (isDate(expires) && (expires <= end || expires <= context.dayIn(expiringDays))) return false;
-      const row = context.observed.entries.get(key)?.find((one) => one.list === list);
-      const since = instantOf(row?.created_at);
-      if (since === undefined || since > windowStart) return false;
+      if (isDate(expires) && (expires <= expiryDate || expires <= context.dayIn(expiringDays))) return false;
+      const row = context.observed.entries.get(key)?.find((row) => row.list === list);
+      const createdAt = instantOf(row?.created_at);
+      if (createdAt === undefined || createdAt > windowStart) return false;
       const evidence = context.evidenceOf(entry);
       return evidence?.threats === 0 && evidence.reports === 0;
     })
     .map((entry) => ({
       kind: "unused-allow",
       value: entry.value,
-      what: `Let the allow of ${printable(entry.value)} end on ${end}, unless somebody needs it`,
+      what: `Let the allow of ${printable(entry.value)} end on ${expiryDate}, unless somebody needs it`,
       evidence: sentences(
         `No mail that the service detected came from it ${context.window}, and nobody reported any; whether other mail did is not told.`,
         context.includedNote(entry.place),
       ),
       place: entry.place,
-      edits: [expiryOf(entry, end)],
+      edits: [expiryOf(entry, expiryDate)],
     }));
 }

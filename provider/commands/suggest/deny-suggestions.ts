@@ -18,7 +18,7 @@ import { removalOf } from "./suggestion-edits";
 const NEW_DOMAIN_DAYS = 180;
 
 /** What to deny, and the confirmed reports that say so. */
-interface Target {
+interface DenyTarget {
   readonly value: string;
   readonly entryType: EntryType;
   /** Why a whole domain. */
@@ -29,42 +29,42 @@ interface Target {
 }
 
 /** Found malicious, and nothing was done; what somebody has put back was looked at. */
-function wasLeft({ verdict, action }: SeenThreat): boolean {
+function wasDelivered({ verdict, action }: SeenThreat): boolean {
   return verdict === "malicious" && action === "none";
 }
 
 /** Whether something of it was found safe, or is let in on purpose: then a person has to look. */
-function isInDoubt(context: Context, mailbox: string): boolean {
+function isPossiblyLegitimate(context: Context, mailbox: string): boolean {
   if (coveringValues(mailbox).some((covering) => context.isOn("allow", covering))) return true;
-  const seen = evidenceOf(context.base, { kind: "entry", value: mailbox, entryType: "email_address" });
-  const verdicts = [...(seen?.verdicts ?? []), ...(seen?.reportVerdicts ?? [])];
+  const evidence = evidenceOf(context.base, { kind: "entry", value: mailbox, entryType: "email_address" });
+  const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
   return verdicts.some(({ name }) => name === "safe" || name === "allowed");
 }
 
 export function confirmedPhishing(context: Context): Suggestion[] {
   const { base, own } = context;
-  const targets = new Map<string, Target>();
-  const targetFor = (mailbox: string | undefined): Target | undefined => {
+  const targets = new Map<string, DenyTarget>();
+  const getTarget = (mailbox: string | undefined): DenyTarget | undefined => {
     if (mailbox === undefined || !parseMailbox(mailbox).ok) return undefined;
-    const found = targetOf(context, mailbox);
-    const target = targets.get(found.value) ?? { ...found, reports: [], delivered: [] };
-    targets.set(found.value, target);
+    const match = chooseDenyTarget(context, mailbox);
+    const target = targets.get(match.value) ?? { ...match, reports: [], delivered: [] };
+    targets.set(match.value, target);
     return target;
   };
   for (const report of base.reports ?? []) {
-    if (report.verdict === "malicious") targetFor(report.sender.mailbox)?.reports.push(report);
+    if (report.verdict === "malicious") getTarget(report.sender.mailbox)?.reports.push(report);
   }
   for (const threat of base.threats ?? []) {
     const { mailbox } = threat.sender;
-    if (mailbox === undefined || !wasLeft(threat) || isInDoubt(context, mailbox)) continue;
-    targetFor(mailbox)?.delivered.push(threat);
+    if (mailbox === undefined || !wasDelivered(threat) || isPossiblyLegitimate(context, mailbox)) continue;
+    getTarget(mailbox)?.delivered.push(threat);
   }
-  const isBelowAnother = (value: string): boolean =>
-    domainsUp(domainOf(value)).some((above) => above !== value && targets.has(above));
+  const isSubdomainOfTarget = (value: string): boolean =>
+    domainsUp(domainOf(value)).some((parent) => parent !== value && targets.has(parent));
   return [...targets.values()]
     .filter(
       ({ value, entryType }) =>
-        !isBelowAnother(value) &&
+        !isSubdomainOfTarget(value) &&
         own.holding(domainOf(value)) === undefined &&
         own.below(domainOf(value)) === undefined &&
         !context.isDenied(value) &&
@@ -78,20 +78,20 @@ export function confirmedPhishing(context: Context): Suggestion[] {
         other.delivered.length - one.delivered.length ||
         (one.value < other.value ? -1 : 1),
     )
-    .map((target) => denySuggestion(context, target));
+    .map((target) => buildDenySuggestion(context, target));
 }
 
 /** The mailbox, or its whole domain where that was hardly made for anything else. */
-function targetOf(context: Context, mailbox: string): Omit<Target, "reports" | "delivered"> {
+function chooseDenyTarget(context: Context, mailbox: string): Omit<DenyTarget, "reports" | "delivered"> {
   const domain = domainOf(mailbox);
-  const because = whyWholeDomain(context, domain);
-  return because === undefined
+  const reason = explainWholeDomain(context, domain);
+  return reason === undefined
     ? { value: mailbox, entryType: "email_address" }
-    : { value: domain, entryType: "domain", because };
+    : { value: domain, entryType: "domain", because: reason };
 }
 
 /** Detected mail shows a domain's worst side only, so that all of it being malicious is not enough. */
-function whyWholeDomain(context: Context, domain: string): string | undefined {
+function explainWholeDomain(context: Context, domain: string): string | undefined {
   const { base, own } = context;
   if (isFreeMail(domain) || isPublicSuffix(domain)) return undefined;
   if (context.hasAllowAround(domain)) return undefined;
@@ -100,59 +100,67 @@ function whyWholeDomain(context: Context, domain: string): string | undefined {
   if (verdicts.some(({ name }) => name === "safe" || name === "allowed")) return undefined;
   const ownDomain = own.lookAlikeOf(domain);
   if (ownDomain !== undefined) return `The domain can be taken for your own ${printable(ownDomain)}.`;
-  const day = newDomains(base).get(domain);
+  const day = findNewDomains(base).get(domain);
   if (day === undefined) return undefined;
   return `The domain was registered on ${day}, shortly before its mail, and nothing of it was found safe.`;
 }
 
-const newDomainsOf = new WeakMap<EvidenceBase, ReadonlyMap<string, string>>();
+const newDomainsCache = new WeakMap<EvidenceBase, ReadonlyMap<string, string>>();
 
 /** Senders' domains that were new when their mail came, with the day of their registration. */
-function newDomains(base: EvidenceBase): ReadonlyMap<string, string> {
-  let found = newDomainsOf.get(base);
-  if (found === undefined) {
+function findNewDomains(base: EvidenceBase): ReadonlyMap<string, string> {
+  let cached = newDomainsCache.get(base);
+  if (cached === undefined) {
     const days = new Map<string, string>();
     for (const { sender, registered, time } of base.threats ?? []) {
-      const from = instantOf(registered);
-      const until = instantOf(time);
-      if (from === undefined || until === undefined || until - from > NEW_DOMAIN_DAYS * DAY_MS) continue;
-      for (const domain of sender.domains) days.set(domain, new Date(from).toISOString().slice(0, 10));
+      const registeredAt = instantOf(registered);
+      const seenAt = instantOf(time);
+      if (
+        registeredAt === undefined ||
+        seenAt === undefined ||
+        seenAt - registeredAt > NEW_DOMAIN_DAYS * DAY_MS
+      )
+        continue;
+      for (const domain of sender.domains)
+        days.set(domain, new Date(registeredAt).toISOString().slice(0, 10));
     }
-    found = days;
-    newDomainsOf.set(base, found);
+    cached = days;
+    newDomainsCache.set(base, cached);
   }
-  return found;
+  return cached;
 }
 
-function denySuggestion(context: Context, target: Target): Suggestion {
+function buildDenySuggestion(context: Context, target: DenyTarget): Suggestion {
   const { value, entryType, reports, delivered, because } = target;
-  const users = new Set(reports.map(({ reporter }) => reporter ?? "")).size;
-  const last = reports.map(({ time }) => time?.slice(0, 10)).find((day) => day !== undefined);
-  const on = last === undefined ? "" : `, last on ${printable(last)}`;
+  const reporterCount = new Set(reports.map(({ reporter }) => reporter ?? "")).size;
+  const lastReport = reports.map(({ time }) => time?.slice(0, 10)).find((day) => day !== undefined);
+  const lastReportText = lastReport === undefined ? "" : `, last on ${printable(lastReport)}`;
   const evidence = evidenceOf(context.base, { kind: "entry", value, entryType });
-  const reported = `${counted(users, "user")} reported mail from it as phishing${on}, and the analysis found it malicious.`;
-  const left = `${counted(delivered.length, "message")} from it ${were(delivered.length)} found malicious and stayed in a mailbox.`;
-  const people = new Set(delivered.map(({ recipient }) => recipient ?? "")).size;
+  const reportedText = `${counted(reporterCount, "user")} reported mail from it as phishing${lastReportText}, and the analysis found it malicious.`;
+  const deliveredText = `${counted(delivered.length, "message")} from it ${were(delivered.length)} found malicious and stayed in a mailbox.`;
+  const mailboxCount = new Set(delivered.map(({ recipient }) => recipient ?? "")).size;
   const comment =
-    users > 0
-      ? `Confirmed phishing, reported by ${counted(users, "user")}`
-      : `Malicious mail that reached ${people === 1 ? "1 mailbox" : `${people} mailboxes`}`;
+    reporterCount > 0
+      ? `Confirmed phishing, reported by ${counted(reporterCount, "user")}`
+      : `Malicious mail that reached ${mailboxCount === 1 ? "1 mailbox" : `${mailboxCount} mailboxes`}`;
   const file = context.homeOf("deny");
-  const ended = context.endedAllows(value);
-  const [over] = ended;
+  const expiredAllows = context.endedAllows(value);
+  const [expiredAllow] = expiredAllows;
   return {
     kind: "deny",
     value,
     what: `Deny ${printable(value)}`,
     evidence: sentences(
-      users > 0 ? reported : left,
+      reporterCount > 0 ? reportedText : deliveredText,
       because,
       detectedTold(context, evidence),
-      over === undefined ? "" : `Its allow at ${lineText(over.place)} ended on ${over.expires}.`,
+      expiredAllow === undefined
+        ? ""
+        : `Its allow at ${lineText(expiredAllow.place)} ended on ${expiredAllow.expires}.`,
     ),
     edits: [
       // A file has one line of a value.
-      ...ended.filter(({ place }) => place.file === file).flatMap(removalOf),
+      ...expiredAllows.filter(({ place }) => place.file === file).flatMap(removalOf),
       { file, edit: { do: "add", section: "deny", element: { value, comment } } },
     ],
   };

@@ -7,30 +7,30 @@ import { sentences } from "./suggest-words";
 import type { Suggestion } from "./suggestion";
 import { isDate, removalOf } from "./suggestion-edits";
 
-interface Shadowed {
+interface ShadowedEntry {
   readonly entry: DeclaredEntry;
   readonly suggestion: Suggestion;
 }
 
-export function shadowedEntries(context: Context): Shadowed[] {
+export function shadowedEntries(context: Context): ShadowedEntry[] {
   const { entries, files } = context.settings;
   const domains = Map.groupBy(
     entries.filter(({ entryType }) => entryType === "domain"),
     ({ value }) => value,
   );
-  return entries.flatMap((entry): Shadowed[] => {
-    const by = shadowOf(context, entry, domains);
+  return entries.flatMap((entry): ShadowedEntry[] => {
+    const coveringEntry = findCoveringEntry(context, entry, domains);
     // Whoever includes the one file need not have the other.
-    const isTogether = by?.place.file === entry.place.file || entry.place.file === files[0];
-    if (by === undefined || !isTogether || context.isProtected(entry)) return [];
+    const isSafeToRemove = coveringEntry?.place.file === entry.place.file || entry.place.file === files[0];
+    if (coveringEntry === undefined || !isSafeToRemove || context.isProtected(entry)) return [];
     const name = printable(entry.value);
-    const what = entry.entryType === "domain" ? "all mail from below it" : "all mail from the domain";
+    const coveredText = entry.entryType === "domain" ? "all mail from below it" : "all mail from the domain";
     const suggestion: Suggestion = {
       kind: "shadowed",
       value: entry.value,
       what: `Remove the ${entry.list} of ${name}`,
       evidence: sentences(
-        `The ${by.list} of ${printable(by.value)} (${lineText(by.place)}) stands for ${what}, in the same scope, so that this one changes nothing.`,
+        `The ${coveringEntry.list} of ${printable(coveringEntry.value)} (${lineText(coveringEntry.place)}) stands for ${coveredText}, in the same scope, so that this one changes nothing.`,
         context.includedNote(entry.place),
       ),
       place: entry.place,
@@ -41,7 +41,7 @@ export function shadowedEntries(context: Context): Shadowed[] {
 }
 
 /** The nearest domain's entry that says the same, with none of the other list in between. */
-function shadowOf(
+function findCoveringEntry(
   context: Context,
   entry: DeclaredEntry,
   domains: ReadonlyMap<string, readonly DeclaredEntry[]>,
@@ -50,15 +50,15 @@ function shadowOf(
   const opposite = entry.list === "allow" ? "deny" : "allow";
   for (const name of coveringValues(entry.value)) {
     if (context.isOn(opposite, name)) return undefined;
-    const by = domains
+    const coveringEntry = domains
       .get(name)
       ?.find(({ list, verdictScope }) => list === entry.list && verdictScope === entry.verdictScope);
-    if (by !== undefined) return lastsAsLong(by, entry) ? by : undefined;
+    if (coveringEntry !== undefined) return isAtLeastAsLong(coveringEntry, entry) ? coveringEntry : undefined;
   }
   return undefined;
 }
 
-function lastsAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
+function isAtLeastAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
   if (!isDate(one.expires)) return true;
   return isDate(other.expires) && other.expires <= one.expires;
 }

@@ -28,7 +28,7 @@ export function suggestCommand(): Command {
       .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
       .option("--write", "Write the suggestions into the files")
       .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
-      .action(verb(run)),
+      .action(verb(runSuggestCommand)),
     {
       examples: [
         { does: "look, and see the patch", line: "suggest settings/acme.yaml" },
@@ -47,7 +47,7 @@ export function suggestCommand(): Command {
   );
 }
 
-const TITLES: Readonly<Record<SuggestionKind, string>> = {
+const KIND_TITLES: Readonly<Record<SuggestionKind, string>> = {
   vip: "Targeted people who are no VIPs",
   deny: "Phishing that is not denied",
   "malicious-allow": "Allows of senders that were found malicious",
@@ -65,24 +65,27 @@ interface SuggestCommandOptions {
   readonly patch?: string;
 }
 
-async function run(given: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
-  const file = given ?? (await defaultFile());
+async function runSuggestCommand(
+  fileArgument: string | undefined,
+  options: SuggestCommandOptions,
+): Promise<ExitCode> {
+  const file = fileArgument ?? (await defaultFile());
   const { changeFiles, patchOf } = await import("../../files/change-files.js");
   const { readerFrom } = await import("../../files/read-source.js");
-  const found = await suggestFor(file, options);
-  using locks = found.locks;
-  const { suggestions: all, summary, settings } = found;
+  const result = await loadSuggestions(file, options);
+  using locks = result.locks;
+  const { suggestions: allSuggestions, summary, settings } = result;
   // More than a person looks through in one pull request.
   const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
-    all.filter((one) => one.kind === kind).slice(0, options.limit),
+    allSuggestions.filter((suggestion) => suggestion.kind === kind).slice(0, options.limit),
   );
-  const edits = suggestions.flatMap((one) => one.edits);
-  const changed = changeFiles(settings, edits, readerFrom(file));
-  const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
+  const edits = suggestions.flatMap((suggestion) => suggestion.edits);
+  const changedFiles = changeFiles(settings, edits, readerFrom(file));
+  const patch = patchOf(changedFiles, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
     if (options.patch !== undefined) writeOutputFile(options.patch, patch);
-    console.log(fitted(report(suggestions, all, summary)));
+    console.log(fitted(formatSuggestionReport(suggestions, allSuggestions, summary)));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {
       console.log(`\n${harmless(patch).trimEnd()}`);
@@ -90,15 +93,15 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   }
   if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
   const { writeChange } = await import("../../gitops/write-change.js");
-  const { files: written } = await writeChange(changed, NO_MESSAGE, {}, locks);
-  for (const name of written) console.error(`Wrote ${printable(name)}.`);
-  return suggestions.length === all.length ? EXIT.clean : EXIT.changes;
+  const { files: writtenFiles } = await writeChange(changedFiles, NO_MESSAGE, {}, locks);
+  for (const name of writtenFiles) console.error(`Wrote ${printable(name)}.`);
+  return suggestions.length === allSuggestions.length ? EXIT.clean : EXIT.changes;
 }
 
 /** It is never committed. */
 const NO_MESSAGE = { title: "", body: "", branch: "" };
 
-async function suggestFor(file: string, options: SuggestCommandOptions) {
+async function loadSuggestions(file: string, options: SuggestCommandOptions) {
   const { readSettings } = await import("../../files/read-settings.js");
   const { suggest } = await import("./suggest.js");
   const { askTenant } = await import("../../cli/asked-tenant.js");
@@ -114,25 +117,30 @@ async function suggestFor(file: string, options: SuggestCommandOptions) {
   return { suggestions, summary: base.summary, settings, locks };
 }
 
-function report(
+function formatSuggestionReport(
   suggestions: readonly Suggestion[],
-  all: readonly Suggestion[],
+  allSuggestions: readonly Suggestion[],
   summary: EvidenceSummary,
 ): string {
-  const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
+  const summaryText = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
   const sections = SUGGESTION_KINDS.flatMap((kind) => {
-    const some = suggestions.filter((one) => one.kind === kind);
-    if (some.length === 0) return [];
-    const inAll = all.filter((one) => one.kind === kind).length;
-    const count = inAll === some.length ? `${inAll}` : `the first ${some.length} of ${inAll}`;
-    return [["", `${TITLES[kind]} (${count})`, ...some.flatMap(lines)].join("\n")];
+    const shownSuggestions = suggestions.filter((suggestion) => suggestion.kind === kind);
+    if (shownSuggestions.length === 0) return [];
+    const totalCount = allSuggestions.filter((suggestion) => suggestion.kind === kind).length;
+    const countText =
+      totalCount === shownSuggestions.length
+        ? `${totalCount}`
+        : `the first ${shownSuggestions.length} of ${totalCount}`;
+    return [
+      ["", `${KIND_TITLES[kind]} (${countText})`, ...shownSuggestions.flatMap(formatSuggestion)].join("\n"),
+    ];
   });
-  const nothing = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
-  return [looked, ...summary.missing.map(printable), ...sections, ...nothing].join("\n");
+  const emptyLines = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
+  return [summaryText, ...summary.missing.map(printable), ...sections, ...emptyLines].join("\n");
 }
 
-function lines({ what, evidence, place, edits }: Suggestion): string[] {
-  const at = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
-  const byHand = edits.length === 0 ? " No file is changed for it." : "";
-  return [`  - ${what}${at}`, `    ${evidence}${byHand}`];
+function formatSuggestion({ what, evidence, place, edits }: Suggestion): string[] {
+  const locationText = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
+  const manualNote = edits.length === 0 ? " No file is changed for it." : "";
+  return [`  - ${what}${locationText}`, `    ${evidence}${manualNote}`];
 }

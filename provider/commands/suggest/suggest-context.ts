@@ -18,7 +18,7 @@ import { printable } from "../../settings/text";
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** How long an allow is suggested to go on, in days; no longer than the policy lets it. */
-const GOES_ON_DAYS = 90;
+const EXTENSION_DAYS = 90;
 
 /** What every kind of suggestion looks things up in. */
 export class Context {
@@ -31,44 +31,50 @@ export class Context {
   /** The same of denies that are about all mail. */
   readonly #denied = new Set<string>();
   /** Each domain at or above what is allowed. */
-  readonly #aboveAllows = new Set<string>();
-  readonly #takenOut: ReadonlySet<string>;
-  readonly #endedAllows: ReadonlyMap<string, readonly DeclaredEntry[]>;
+  readonly #allowedParents = new Set<string>();
+  readonly #excluded: ReadonlySet<string>;
+  readonly #expiredAllows: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #protected: readonly Pattern[];
   /** Each section with each file that declares something in it. */
-  readonly #homes: ReadonlySet<string>;
+  readonly #sectionFiles: ReadonlySet<string>;
 
   constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
     this.settings = settings;
     this.observed = observed;
     this.base = base;
-    this.own = new OwnDomains(ownDomainsOf(settings, observed, base));
+    this.own = new OwnDomains(guessOwnDomains(settings, observed, base));
     const { entries, vips, expired, excluded, lists } = settings;
-    this.#homes = new Set([...entries, ...vips].map((one) => `${sectionOf(one)} ${one.place.file}`));
-    const ended = expired.filter((one) => one.kind === "entry").filter(({ list }) => list === "allow");
-    this.#endedAllows = Map.groupBy(ended, ({ value }) => value);
-    for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
+    this.#sectionFiles = new Set(
+      [...entries, ...vips].map((item) => `${sectionOf(item)} ${item.place.file}`),
+    );
+    const expiredAllows = expired
+      .filter((item) => item.kind === "entry")
+      .filter(({ list }) => list === "allow");
+    this.#expiredAllows = Map.groupBy(expiredAllows, ({ value }) => value);
+    for (const { list, value, verdictScope } of entries) this.#addEntry(list, value, verdictScope);
     for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
-      const known = LISTS.find((one) => one === list);
+      const knownList = LISTS.find((item) => item === list);
       // An allow that the files let end is there until the next run, and speaks for nobody.
-      if (known === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0))
+      if (knownList === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0))
         continue;
-      this.#know(known, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
+      this.#addEntry(knownList, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
     }
     // That an allow has ended is no word against a deny.
-    const over = expired.filter((one) => one.kind === "vip" || one.list === "deny");
-    const out = [...over, ...excluded.map(({ declared }) => declared)];
-    this.#takenOut = new Set(out.map((one) => `${one.kind} ${one.kind === "vip" ? one.email : one.value}`));
+    const expiredOthers = expired.filter((item) => item.kind === "vip" || item.list === "deny");
+    const excludedItems = [...expiredOthers, ...excluded.map(({ declared }) => declared)];
+    this.#excluded = new Set(
+      excludedItems.map((item) => `${item.kind} ${item.kind === "vip" ? item.email : item.value}`),
+    );
     this.#protected = (lists.entries?.protect ?? []).flatMap((text) => {
       const pattern = parsePattern(text);
       return pattern.ok ? [pattern.value] : [];
     });
   }
 
-  #know(list: List, value: string, scope: string): void {
+  #addEntry(list: List, value: string, scope: string): void {
     this.#lists[list].add(value);
     if (list === "deny" && scope === DEFAULT_VERDICT_SCOPE) this.#denied.add(value);
-    if (list === "allow") for (const above of domainsUp(domainOf(value))) this.#aboveAllows.add(above);
+    if (list === "allow") for (const parent of domainsUp(domainOf(value))) this.#allowedParents.add(parent);
   }
 
   isOn(list: List, value: string): boolean {
@@ -83,17 +89,17 @@ export class Context {
   /** Whether something of a domain is allowed: itself, what is above it, or what is below. */
   hasAllowAround(domain: string): boolean {
     const covering = [domain, ...coveringValues(domain)];
-    return this.#aboveAllows.has(domain) || covering.some((name) => this.isOn("allow", name));
+    return this.#allowedParents.has(domain) || covering.some((name) => this.isOn("allow", name));
   }
 
   /** The lines of a value's allows that have ended. */
   endedAllows(value: string): readonly DeclaredEntry[] {
-    return this.#endedAllows.get(value) ?? [];
+    return this.#expiredAllows.get(value) ?? [];
   }
 
   /** Whether the files took it out, or let the VIP or the deny end: somebody has decided. */
   isTakenOut(kind: "entry" | "vip", value: string): boolean {
-    return this.#takenOut.has(`${kind} ${value}`);
+    return this.#excluded.has(`${kind} ${value}`);
   }
 
   isProtected({ list, value }: DeclaredEntry): boolean {
@@ -102,7 +108,7 @@ export class Context {
 
   /** The file that an addition goes into. */
   homeOf(section: Section): string {
-    return ownFileFor(section, this.settings, (file) => this.#homes.has(`${section} ${file}`));
+    return ownFileFor(section, this.settings, (file) => this.#sectionFiles.has(`${section} ${file}`));
   }
 
   /** "in the last 30 days", or what of them could be read. */
@@ -130,15 +136,22 @@ export class Context {
 
   /** Until when an allow may go on. */
   get goesOnUntil(): string {
-    return this.dayIn(Math.min(GOES_ON_DAYS, this.settings.policy.maxDays ?? GOES_ON_DAYS));
+    return this.dayIn(Math.min(EXTENSION_DAYS, this.settings.policy.maxDays ?? EXTENSION_DAYS));
   }
 }
 
 /** The tenant's own domains; where the files name none, those of its VIPs and of those who got threats. */
-function ownDomainsOf({ ownDomains }: Settings, observed: Observed, base: EvidenceBase): readonly string[] {
+function guessOwnDomains(
+  { ownDomains }: Settings,
+  observed: Observed,
+  base: EvidenceBase,
+): readonly string[] {
   if (ownDomains.length > 0) return ownDomains;
-  const people = [...observed.vips.keys(), ...(base.threats ?? []).map(({ recipient }) => recipient ?? "")];
-  const domains = new Set(people.filter((one) => parseMailbox(one).ok).map(domainOf));
+  const mailboxes = [
+    ...observed.vips.keys(),
+    ...(base.threats ?? []).map(({ recipient }) => recipient ?? ""),
+  ];
+  const domains = new Set(mailboxes.filter((mailbox) => parseMailbox(mailbox).ok).map(domainOf));
   return [...domains].filter((domain) => !isPublicSuffix(domain));
 }
 

@@ -11,8 +11,8 @@ export type MailContext = Pick<Context, "base" | "window">;
 /** What was detected and reported, in sentences. */
 export function mailTold(context: MailContext, evidence: Evidence | undefined): string {
   const { reports = 0, reportVerdicts = [] } = evidence ?? {};
-  const reported = `Users reported mail from it ${counted(reports, "time")}${listed(reportVerdicts)}.`;
-  return sentences(detectedTold(context, evidence), reports === 0 ? "" : reported);
+  const reportText = `Users reported mail from it ${counted(reports, "time")}${formatNamedCounts(reportVerdicts)}.`;
+  return sentences(detectedTold(context, evidence), reports === 0 ? "" : reportText);
 }
 
 /** What the service detected, in a sentence. */
@@ -25,21 +25,21 @@ export function detectedTold({ base, window }: MailContext, evidence: Evidence |
   if (threats === 0) {
     return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
   }
-  const stayed = actions
+  const deliveredCount = actions
     .filter(({ name }) => fateOf({ action: name }) === "delivered")
     .reduce((sum, { count }) => sum + count, 0);
-  return `The service detected something in ${counted(threats, "message")} from it ${window}${listed(verdicts)}; ${stayed === 0 ? "none" : stayed} of them stayed in a mailbox.`;
+  return `The service detected something in ${counted(threats, "message")} from it ${window}${formatNamedCounts(verdicts)}; ${deliveredCount === 0 ? "none" : deliveredCount} of them stayed in a mailbox.`;
 }
 
 /** ": 9 malicious, 5 unknown" of threats. */
 export function verdictsOf(threats: readonly SeenThreat[]): string {
-  const tally = new Tally();
-  for (const { verdict } of threats) tally.add(verdict);
-  return listed(tally.counts());
+  const counter = new Tally();
+  for (const { verdict } of threats) counter.add(verdict);
+  return formatNamedCounts(counter.counts());
 }
 
 /** ": 9 malicious, 5 unknown" */
-function listed(counts: readonly Count[]): string {
+function formatNamedCounts(counts: readonly Count[]): string {
   if (counts.length === 0) return "";
   return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
 }

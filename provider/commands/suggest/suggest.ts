@@ -28,17 +28,17 @@ export function suggest(
   refuseStrangers(observed, settings.tenantDomains, mailEvidence(base).mailboxes);
   const context = new Context(settings, observed, base);
   const shadowed = shadowedEntries(context);
-  const removed = new Set(shadowed.map(({ entry }) => entry));
-  const allows = settings.entries.filter((entry) => entry.list === "allow" && !removed.has(entry));
-  const [malicious, others] = [true, false].map((is) =>
-    allows.filter((entry) => isFoundMalicious(context, entry) === is),
+  const shadowedSet = new Set(shadowed.map(({ entry }) => entry));
+  const allows = settings.entries.filter((entry) => entry.list === "allow" && !shadowedSet.has(entry));
+  const [malicious, otherAllows] = [true, false].map((isMalicious) =>
+    allows.filter((entry) => isFoundMalicious(context, entry) === isMalicious),
   ) as [DeclaredEntry[], DeclaredEntry[]];
   return [
     ...targetedPeople(context, options),
     ...confirmedPhishing(context),
     ...maliciousAllows(context, malicious),
-    ...expiringAllows(context, others, options.expiringDays ?? 30),
-    ...unusedAllows(context, others, options.expiringDays ?? 30),
+    ...expiringAllows(context, otherAllows, options.expiringDays ?? 30),
+    ...unusedAllows(context, otherAllows, options.expiringDays ?? 30),
     ...shadowed.map(({ suggestion }) => suggestion),
   ];
 }

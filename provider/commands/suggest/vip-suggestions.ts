@@ -6,27 +6,27 @@ import { verdictsOf, were } from "./suggest-words";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
 /** Verdicts of mail that is unwanted at most: it makes nobody a target. */
-const NO_ATTACK: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
+const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
 
 export function targetedPeople(
   context: Context,
   { minThreats = 5, maxVips = 10 }: SuggestOptions,
 ): Suggestion[] {
   const { settings, observed, base, own } = context;
-  const known = new Set([...settings.vips.map(({ email }) => email), ...observed.vips.keys()]);
-  const attacks = (base.threats ?? []).filter(({ verdict }) => !NO_ATTACK.has(verdict));
-  const byPerson = Map.groupBy(attacks, ({ recipient }) => recipient);
-  const people = [...byPerson].flatMap(([email, threats]) => {
+  const knownVips = new Set([...settings.vips.map(({ email }) => email), ...observed.vips.keys()]);
+  const attacks = (base.threats ?? []).filter(({ verdict }) => !HARMLESS_VERDICTS.has(verdict));
+  const threatsByRecipient = Map.groupBy(attacks, ({ recipient }) => recipient);
+  const candidates = [...threatsByRecipient].flatMap(([email, threats]) => {
     const isCandidate =
       email !== undefined &&
       threats.length >= minThreats &&
-      !known.has(email) &&
+      !knownVips.has(email) &&
       !context.isTakenOut("vip", email) &&
       parseMailbox(email).ok &&
       (settings.ownDomains.length === 0 || own.holding(domainOf(email)) !== undefined);
     return isCandidate ? [{ email, threats }] : [];
   });
-  return people
+  return candidates
     .sort((one, other) => other.threats.length - one.threats.length || (one.email < other.email ? -1 : 1))
     .slice(0, maxVips)
     .map(({ email, threats }): Suggestion => {

@@ -9,26 +9,26 @@ import { harmless } from "../../settings/text";
 export async function tellNextRollout(
   target: Pick<Target, "name" | "stack">,
   targets: Pick<Targets, "file" | "project">,
-  { database: named, pr }: JournalOptions & WriteOptions,
+  { database: databaseOption, pr }: JournalOptions & WriteOptions,
 ): Promise<void> {
   const { RolloutCommands } = await import("../../rollout/model/commands.js");
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const commands = new RolloutCommands(named, programName());
+  const commands = new RolloutCommands(databaseOption, programName());
   const skip = await withExistingJournal(
-    named,
+    databaseOption,
     async (database) => database && (await findTenantSkip(database, target, targets, process.env)),
   );
-  const next = pr ? "Next, once it is merged" : "Next";
-  const rollout = commands.plan(targets.file, [target.name]);
+  const lead = pr ? "Next, once it is merged" : "Next";
+  const planCommand = commands.plan(targets.file, [target.name]);
   if (skip === undefined) {
-    console.log(`${next}: ${rollout}`);
+    console.log(`${lead}: ${planCommand}`);
     return;
   }
   const { name } = target;
   console.log(
     fitted(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`)),
   );
-  console.log(`${next}: ${commands.unskip([name], targets.file)}`);
-  console.log(`Then: ${rollout}`);
+  console.log(`${lead}: ${commands.unskip([name], targets.file)}`);
+  console.log(`Then: ${planCommand}`);
 }

@@ -28,7 +28,7 @@ export function tenantCommand(): Command {
   return withHelp(
     new Command("tenant")
       .description("Add, remove or rename a tenant of tenants.yaml")
-      .addCommand(addCommand())
+      .addCommand(createTenantAddCommand())
       .addCommand(tenantRemoveCommand())
       .addCommand(tenantRenameCommand()),
     {
@@ -62,7 +62,7 @@ interface AddOptions extends WriteOptions, JournalOptions {
  * `email-security tenant add`: a tenant that exists, with what it holds, into the files. Exit codes: 0 a first rollout writes nothing, 2 it
  * would bring what of the baseline is missing, or a request is left to open, 1 an error.
  */
-function addCommand(): Command {
+function createTenantAddCommand(): Command {
   const command = new Command("add")
     .description(
       "Add an existing tenant to tenants.yaml, and export it into a settings file; the tenant stays unchanged",
@@ -93,7 +93,7 @@ function addCommand(): Command {
     )
     .addOption(targetsOption());
   withWriteOptions(withJournal(command, "Use this rollout journal, for shared rate limits"));
-  return withHelp(command.action(verb(add)), {
+  return withHelp(command.action(verb(runTenantAddCommand)), {
     examples: [
       {
         does: "see what would be written, and what a first rollout would do",
@@ -112,94 +112,108 @@ function addCommand(): Command {
   });
 }
 
-async function add(name: string, options: AddOptions): Promise<ExitCode> {
-  const { targets: file, keyEnv: keyVariable, baseUrl, settings, wave, baseline: named } = options;
+async function runTenantAddCommand(name: string, options: AddOptions): Promise<ExitCode> {
+  const { targets: file, keyEnv: keyVariable, baseUrl, settings, wave, baseline: baselineOption } = options;
   const { placeTenant } = await import("../../rollout/tenants/place-tenant.js");
   const { standingTenants } = await import("../../rollout/tenants/standing-tenants.js");
   const { addTenantTo, baselineFor, refuseSameKey } = await import("../../rollout/tenants/add-tenant.js");
   const { hostOf } = await import("../../gitops/plan-tenant.js");
   const { observe } = await import("../../plan/observed.js");
   const today = new Date().toISOString().slice(0, 10);
-  const asked = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
-  const ownDomains = await ownDomainsIn(options);
-  const place = async (stack?: string) => {
-    const labels = labelsIn(options.label);
-    const placed = placeTenant({ ...asked, labels, ...withoutUndefined({ stack }) });
-    const { target, others } = placed;
-    const { read: standing, unread } = standingTenants(others, today);
-    const baseline = baselineFor(target, named, standing, unread, today);
+  const tenantInput = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
+  const ownDomains = await parseTenantOwnDomains(options);
+  const prepareTarget = async (stack?: string) => {
+    const labels = parseLabels(options.label);
+    const placement = placeTenant({ ...tenantInput, labels, ...withoutUndefined({ stack }) });
+    const { target, others } = placement;
+    const { read: declaredTenants, unread } = standingTenants(others, today);
+    const baseline = baselineFor(target, baselineOption, declaredTenants, unread, today);
     await refuseSameKey(target, others, process.env);
-    return { placed, target, standing, unread, baseline };
+    return { placed: placement, target, standing: declaredTenants, unread, baseline };
   };
-  const first = await place();
+  const firstPlacement = await prepareTarget();
   const { observed, host } = await askNamed(
-    { target: first.target, services: first.placed.targets.services },
+    { target: firstPlacement.target, services: firstPlacement.placed.targets.services },
     await journalToRead(options.database),
     async (client) => ({ observed: await observe(client), host: hostOf(client) }),
   );
   const { chooseStack } = await import("../../rollout/tenants/choose-stack.js");
-  const memory = { remembered: await rememberedIn(options, first.placed, "all"), read: keptStack };
-  const chosen = await chooseStack(place, observed, memory);
-  const { kept: stack, avoided } = chosen;
-  using locks = options.dryRun ? undefined : await lockFiles([file, first.target.settings]);
+  const stackLookup = {
+    remembered: await readRecordedTenants(options, firstPlacement.placed, "all"),
+    read: findRetainedStack,
+  };
+  const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
+  const { kept: stack, avoided } = stackChoice;
+  using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
   // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
   const { placed, target, standing, unread, baseline } =
-    locks === undefined ? chosen.placed : await place(chosen.placed.target.stack);
+    locks === undefined ? stackChoice.placed : await prepareTarget(stackChoice.placed.target.stack);
   const { baseline: _baseline, ...said } = options;
-  const facts = { ...factsOf(said) };
-  const beside = options.beside ?? [];
-  const remembered = await rememberedIn(options, placed, "others");
-  const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
-  const added = addTenantTo(placed, observed, { ...about, ...(stack && { stack }) });
+  const details = { ...factsOf(said) };
+  const distinctFrom = options.beside ?? [];
+  const recordedTenants = await readRecordedTenants(options, placed, "others");
+  const additionOptions = {
+    file,
+    today,
+    host,
+    ownDomains,
+    baseline,
+    facts: details,
+    beside: distinctFrom,
+    standing,
+    remembered: recordedTenants,
+  };
+  const addition = addTenantTo(placed, observed, { ...additionOptions, ...(stack && { stack }) });
   const { stdout } = process;
   const { addedText } = await import("../../rollout/tenants/added-text.js");
-  stdout.write(addedText(placed, added, avoided, baseline?.settings.file, stdout.columns ?? 80));
+  stdout.write(addedText(placed, addition, avoided, baseline?.settings.file, stdout.columns ?? 80));
   for (const one of unread) {
     console.error(
       harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
     );
   }
-  for (const line of added.made.left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(line)}`));
-  const more = added.made.left.length - SHOWN;
-  if (more > 0) console.error(`note: and ${more} more, all in comments of the file`);
-  const { plan, files } = added;
-  const isNothing = plan.changes.length === 0 && plan.guards.length === 0;
+  for (const line of addition.made.left.slice(0, MAX_NOTES))
+    console.error(harmless(`note: ${printable(line)}`));
+  const remainingCount = addition.made.left.length - MAX_NOTES;
+  if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in comments of the file`);
+  const { plan, files } = addition;
+  const isUnchanged = plan.changes.length === 0 && plan.guards.length === 0;
   // A settings file may be long: without --dry-run, its name is enough.
-  const shown = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
+  const displayedFiles = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
   const message = {
     title: `Take in the tenant ${name}`,
-    body: isNothing
+    body: isUnchanged
       ? "Its settings file declares what it holds: a first rollout writes nothing."
       : `A first rollout would change ${counted(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
     branch: `tenant-${name}`,
   };
-  const code = await showAndWrite(files, message, options, { shown, locks });
+  const code = await showAndWrite(files, message, options, { shown: displayedFiles, locks });
   if (!options.dryRun) await tellNextRollout(target, placed.targets, options);
-  return code === EXIT.clean && !isNothing ? EXIT.changes : code;
+  return code === EXIT.clean && !isUnchanged ? EXIT.changes : code;
 }
 
 /** What the rollouts' journal knows of the other tenants, or of whatever stack; nothing where there is no journal. */
-async function rememberedIn(
-  { database: named }: AddOptions,
+async function readRecordedTenants(
+  { database: databaseOption }: AddOptions,
   { others, targets: { file, project } }: PlacedTenant,
-  of: "others" | "all",
+  selection: "others" | "all",
 ): Promise<RememberedTenants> {
   const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
   const { backendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
-  if (of === "others" && others.length === 0) return new Map();
-  const whose = {
+  if (selection === "others" && others.length === 0) return new Map();
+  const scope = {
     project,
-    ...withoutUndefined({ backend: of === "all" ? backendFingerprint(file, process.env) : undefined }),
+    ...withoutUndefined({ backend: selection === "all" ? backendFingerprint(file, process.env) : undefined }),
   };
-  return await withExistingJournal(named, async (database) =>
+  return await withExistingJournal(databaseOption, async (database) =>
     database === undefined
       ? new Map()
-      : await rememberedIdentities(database, whose, others, of === "all" ? "all" : "declared"),
+      : await rememberedIdentities(database, scope, others, selection === "all" ? "all" : "declared"),
   );
 }
 
 /** Reads the stack of the tenant's name, which `tenant remove` keeps; undefined where nobody can know it here. */
-async function keptStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
+async function findRetainedStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
   const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
   const { withGoingStack } = await import("../../rollout/tenants/going-stack.js");
   try {
@@ -213,21 +227,21 @@ async function keptStack({ target, targets }: PlacedTenant): Promise<KeptStack |
   }
 }
 
-const SHOWN = 20;
+const MAX_NOTES = 20;
 
-async function ownDomainsIn({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
+async function parseTenantOwnDomains({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
   const { parseOwnDomains } = await import("../../settings/own-domains.js");
-  const own = parseOwnDomains(ownDomains);
-  if (own.ok) return own.value;
-  throw new ConfigurationError(`--own-domains ${own.reason}.`);
+  const parsed = parseOwnDomains(ownDomains);
+  if (parsed.ok) return parsed.value;
+  throw new ConfigurationError(`--own-domains ${parsed.reason}.`);
 }
 
-function labelsIn(given: readonly string[] = []): Record<string, string> {
+function parseLabels(values: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
-    given.map((one) => {
-      const at = one.indexOf("=");
-      if (at < 1) throw new ConfigurationError("--label is written as ring=canary.");
-      return [one.slice(0, at), one.slice(at + 1)];
+    values.map((label) => {
+      const separator = label.indexOf("=");
+      if (separator < 1) throw new ConfigurationError("--label is written as ring=canary.");
+      return [label.slice(0, separator), label.slice(separator + 1)];
     }),
   );
 }

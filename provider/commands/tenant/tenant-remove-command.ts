@@ -45,7 +45,7 @@ export function tenantRemoveCommand(): Command {
     .option("--yes <name>", "Confirm with the tenant's name, which --destroy and --forget-stack need")
     .addOption(targetsOption());
   withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
-  return withHelp(command.action(verb(remove)), {
+  return withHelp(command.action(verb(runTenantRemoveCommand)), {
     examples: [
       { does: "see what would be taken out", line: "tenant remove acme --dry-run" },
       { does: "take it out of the files, for review", line: "tenant remove acme --pr" },
@@ -60,36 +60,38 @@ export function tenantRemoveCommand(): Command {
   });
 }
 
-async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
+async function runTenantRemoveCommand(name: string, options: RemoveOptions): Promise<ExitCode> {
   const { withoutTenant } = await import("../../rollout/tenants/remove-tenant.js");
   const today = new Date().toISOString().slice(0, 10);
-  let removed = await withoutTenant(options.targets, name, today);
-  const isGoing = options.destroy || options.forgetStack;
-  if (isGoing) refuseTogether(name, options);
-  const isStackGoing = (options.destroy ?? options.forgetStack) === true;
-  await refuseOpenRolloutsOf(removed, options.database, isStackGoing);
-  if (isGoing) {
-    const code = await letStackGo(removed, options, today);
+  let removal = await withoutTenant(options.targets, name, today);
+  const hasStackOption = options.destroy || options.forgetStack;
+  if (hasStackOption) assertStackOptions(name, options);
+  const isStackRemoved = (options.destroy ?? options.forgetStack) === true;
+  await refuseOpenRolloutsOf(removal, options.database, isStackRemoved);
+  if (hasStackOption) {
+    const code = await removeTenantStack(removal, options, today);
     if (code !== EXIT.clean) return code;
   }
-  await settleSkip(removed, options, isStackGoing);
-  using locks = options.dryRun ? undefined : await lockFiles(removed.files.map(({ file }) => file));
+  await updateTenantSkip(removal, options, isStackRemoved);
+  using locks = options.dryRun ? undefined : await lockFiles(removal.files.map(({ file }) => file));
   const { isStale } = await import("../../gitops/write-change.js");
-  if (removed.files.some(isStale)) removed = await withoutTenant(options.targets, name, today);
-  const told = isGoing ? [] : await toldOfStack(removed);
-  for (const line of [...removed.told, ...told]) console.log(fitted(harmless(line)));
+  if (removal.files.some(isStale)) removal = await withoutTenant(options.targets, name, today);
+  const stackNotes = hasStackOption ? [] : await describeRemainingStack(removal);
+  for (const line of [...removal.told, ...stackNotes]) console.log(fitted(harmless(line)));
   const message = {
     title: `Take out the tenant ${name}`,
     body: "What it holds at the service stays as it is, and so does its stack.",
     branch: `without-tenant-${name}`,
   };
   // What a settings file held that is removed is in git.
-  const shown = options.dryRun ? removed.files : removed.files.filter(({ does }) => does === undefined);
-  return await showAndWrite(removed.files, message, options, { shown, locks });
+  const displayedFiles = options.dryRun
+    ? removal.files
+    : removal.files.filter(({ does }) => does === undefined);
+  return await showAndWrite(removal.files, message, options, { shown: displayedFiles, locks });
 }
 
-function refuseTogether(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
-  const refusal =
+function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
+  const problem =
     destroy && forgetStack
       ? "--destroy removes the stack too; give one of --destroy and --forget-stack."
       : commit || pr
@@ -97,11 +99,11 @@ function refuseTogether(name: string, { destroy, forgetStack, commit, pr, yes }:
         : yes !== undefined && yes !== name
           ? `--yes names another tenant than ${quote(name)}; nothing was done.`
           : undefined;
-  if (refusal !== undefined) throw new ConfigurationError(refusal);
+  if (problem !== undefined) throw new ConfigurationError(problem);
 }
 
 /** Tells what goes beside the files, and does it where `--yes` names the tenant. */
-async function letStackGo(
+async function removeTenantStack(
   { target, targets }: RemovedTenant,
   { destroy, yes, dryRun, database }: RemoveOptions,
   today: string,
@@ -110,23 +112,23 @@ async function letStackGo(
     "../../rollout/tenants/going-stack.js"
   );
   const { name, stack } = target;
-  const isMeant = yes === name && !dryRun;
-  const only = (): ExitCode => {
+  const isConfirmed = yes === name && !dryRun;
+  const requireConfirmation = (): ExitCode => {
     if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
     return dryRun ? EXIT.clean : EXIT.changes;
   };
   const log = (line: string): void => console.error(harmless(line));
-  const work = async (going: GoingStack): Promise<ExitCode> => {
-    if (!going.isThere) {
+  const removeWithStack = async (stackToRemove: GoingStack): Promise<ExitCode> => {
+    if (!stackToRemove.isThere) {
       console.log(
         fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
       );
-      return isMeant ? EXIT.clean : only();
+      return isConfirmed ? EXIT.clean : requireConfirmation();
     }
     if (!destroy) {
       console.log(fitted(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`)));
-      if (!isMeant) return only();
-      await removeStack(going, true);
+      if (!isConfirmed) return requireConfirmation();
+      await removeStack(stackToRemove, true);
       return EXIT.clean;
     }
     const { identityOfObserved, observe } = await import("../../plan/observed.js");
@@ -136,48 +138,48 @@ async function letStackGo(
     const { RolloutError } = await import("../../rollout/model/errors.js");
     const { readKey } = await import("../../rollout/targets/read-key.js");
     const { planText } = await import("../../plan/render/text.js");
-    const named = { target, services: targets.services };
+    const namedTenant = { target, services: targets.services };
     const journal = await journalToRead(database);
-    const read = async () =>
-      await askNamed(named, journal, async (client) => ({
+    const readTenant = async () =>
+      await askNamed(namedTenant, journal, async (client) => ({
         observed: await observe(client),
         host: hostOf(client),
       }));
-    const { observed, host } = await read();
+    const { observed, host } = await readTenant();
     const identity = identityOfObserved(target.baseUrl, observed);
-    const other = await otherTenant(target, targets, identity, database);
-    const plan = planGoing(going, observed, { host, today, other });
+    const sameTenantError = await findSameTenantError(target, targets, identity, database);
+    const plan = planGoing(stackToRemove, observed, { host, today, other: sameTenantError });
     const { stdout } = process;
     stdout.write(
       planText(plan, {
         color: isColoured(stdout),
         width: stdout.columns ?? 80,
-        limit: SHOWN,
+        limit: MAX_SHOWN_ITEMS,
         whole: `pulumi stack export --stack ${target.stack}`,
       }),
     );
     if (plan.guards.length > 0) return EXIT.refused;
-    if (!isMeant) return only();
+    if (!isConfirmed) return requireConfirmation();
     const key = await readKey(target, { environment: process.env });
     const permits = await permitsForReading(journal, targets.services, log);
     try {
-      await destroyStack(going, plan, key, identity, process.env, await permits.grant(target));
+      await destroyStack(stackToRemove, plan, key, identity, process.env, await permits.grant(target));
     } finally {
       await permits.close();
     }
     const { readUntil } = await import("../../tenant/index.js");
     // The lists may lag behind what was just deleted.
-    const left = await readUntil(
-      async () => undoneOf(plan, (await read()).observed),
-      (undone) => undone.length === 0,
+    const remaining = await readUntil(
+      async () => undoneOf(plan, (await readTenant()).observed),
+      (deviations) => deviations.length === 0,
     );
-    if (left.length > 0) {
+    if (remaining.length > 0) {
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_AS_DECLARED",
-        `All was asked for, and at ${quote(name)} not all is gone; no file was changed. Look at it in the console, and run this again:\n  ${left.slice(0, SHOWN).join("\n  ")}`,
+        `All was asked for, and at ${quote(name)} not all is gone; no file was changed. Look at it in the console, and run this again:\n  ${remaining.slice(0, MAX_SHOWN_ITEMS).join("\n  ")}`,
       );
     }
-    await removeStack(going, false);
+    await removeStack(stackToRemove, false);
     console.log(
       fitted(
         harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
@@ -185,37 +187,37 @@ async function letStackGo(
     );
     return EXIT.clean;
   };
-  return await withGoingStack(target, targets, process.env, work, log);
+  return await withGoingStack(target, targets, process.env, removeWithStack, log);
 }
 
 /** Whose tenant the key opens, where rollouts read it in another name. */
-async function otherTenant(
+async function findSameTenantError(
   target: Target,
   { project, targets }: Targets,
   identity: TenantIdentity,
-  named: string | undefined,
+  databaseOption: string | undefined,
 ): Promise<SameTenantError | undefined> {
   const { findSameTargetsIn, SameTenantError } = await import("../../rollout/targets/same-tenant.js");
   const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
-  return await withExistingJournal(named, async (database) => {
+  return await withExistingJournal(databaseOption, async (database) => {
     if (database === undefined) return undefined;
-    const same = await findSameTargetsIn(
+    const sameTargets = await findSameTargetsIn(
       new Map([[target, identity]]),
-      async (of) => await rememberedIdentities(database, { project }, targets, of),
+      async (names) => await rememberedIdentities(database, { project }, targets, names),
       (name) => acceptsEmptyTenant(process.env, name),
     );
-    return same.length === 0 ? undefined : new SameTenantError(same);
+    return sameTargets.length === 0 ? undefined : new SameTenantError(sameTargets);
   });
 }
 
-const SHOWN = 20;
+const MAX_SHOWN_ITEMS = 20;
 
 /** What is left beside the files, and what would take it away. */
-async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]> {
+async function describeRemainingStack({ target, targets }: RemovedTenant): Promise<string[]> {
   const { stackCommands } = await import("../../rollout/stack/stack-command.js");
   const { command } = await stackCommands({
     project: targets.project,
-    environment: await environmentOfStacks(targets.file),
+    environment: await getStackEnvironment(targets.file),
   });
   return [
     `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
@@ -224,7 +226,7 @@ async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]
 }
 
 /** With the state backend that the rollouts of a targets file have; without, where that can't be used. */
-async function environmentOfStacks(file: string): Promise<NodeJS.ProcessEnv> {
+async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
   const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
   try {
     const { url } = stateBackend(process.env, projectFolder(file));
@@ -242,37 +244,37 @@ async function environmentOfStacks(file: string): Promise<NodeJS.ProcessEnv> {
  */
 export async function refuseOpenRolloutsOf(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,
-  given: string | undefined,
-  isGoing: boolean,
+  databaseOption: string | undefined,
+  isStackRemoved: boolean,
 ): Promise<void> {
   const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../../rollout/tenants/open-rollouts.js");
   const { RolloutCommands } = await import("../../rollout/model/commands.js");
-  const commands = new RolloutCommands(given, programName());
+  const commands = new RolloutCommands(databaseOption, programName());
   const log = (line: string): void => console.error(harmless(line));
-  await withExistingJournal(given, async (database) => {
+  await withExistingJournal(databaseOption, async (database) => {
     if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
     await refuseMarkedRollouts(
       { target, targets },
-      { environment: process.env, database, commands, isGoing, log },
+      { environment: process.env, database, commands, isGoing: isStackRemoved, log },
     );
   });
 }
 
 /** Ends the skip of a tenant whose stack is gone. With the stack, the skip stays, and it is told how to end it. */
-async function settleSkip(
+async function updateTenantSkip(
   { target, targets }: RemovedTenant,
-  { database: named, dryRun }: RemoveOptions,
-  isStackGone: boolean,
+  { database: databaseOption, dryRun }: RemoveOptions,
+  isStackRemoved: boolean,
 ): Promise<void> {
   const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { RolloutCommands } = await import("../../rollout/model/commands.js");
-  await withExistingJournal(named, async (database) => {
+  await withExistingJournal(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));
     if (database === undefined || skip === undefined) return;
     const text = skipText({ ...skip, name: target.name });
-    if (!isStackGone) {
-      const command = new RolloutCommands(named, programName()).unskip([skip.name], targets.file);
+    if (!isStackRemoved) {
+      const command = new RolloutCommands(databaseOption, programName()).unskip([skip.name], targets.file);
       console.log(
         fitted(
           harmless(

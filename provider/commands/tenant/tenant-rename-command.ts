@@ -21,7 +21,7 @@ export function tenantRenameCommand(): Command {
     .argument("<new>", "New name")
     .addOption(targetsOption());
   withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
-  return withHelp(command.action(verb(rename)), {
+  return withHelp(command.action(verb(runTenantRenameCommand)), {
     examples: [
       { does: "see what would be written", line: "tenant rename t001 acme --dry-run" },
       { does: "rename a tenant, for review", line: "tenant rename t001 acme --pr" },
@@ -38,19 +38,23 @@ export function tenantRenameCommand(): Command {
   });
 }
 
-async function rename(from: string, name: string, options: RenameOptions): Promise<ExitCode> {
+async function runTenantRenameCommand(
+  currentName: string,
+  newName: string,
+  options: RenameOptions,
+): Promise<ExitCode> {
   const { withRenamedTenant } = await import("../../rollout/tenants/rename-tenant.js");
   using locks = options.dryRun ? undefined : await lockFiles([options.targets]);
-  const renamed = withRenamedTenant(options.targets, from, name);
-  await refuseOpenRolloutsOf(renamed, options.database, false);
-  for (const line of renamed.kept) console.log(fitted(harmless(`${name} keeps ${line}.`)));
+  const result = withRenamedTenant(options.targets, currentName, newName);
+  await refuseOpenRolloutsOf(result, options.database, false);
+  for (const line of result.kept) console.log(fitted(harmless(`${newName} keeps ${line}.`)));
   const message = {
-    title: `Rename the tenant ${from} to ${name}`,
-    body: `It keeps its stack ${renamed.renamed.stack}: what its files no longer declare is still removed.`,
-    branch: `tenant-${name}`,
+    title: `Rename the tenant ${currentName} to ${newName}`,
+    body: `It keeps its stack ${result.renamed.stack}: what its files no longer declare is still removed.`,
+    branch: `tenant-${newName}`,
   };
-  const code = await showAndWrite(renamed.files, message, options, { locks });
-  const { renamed: target, targets } = renamed;
+  const code = await showAndWrite(result.files, message, options, { locks });
+  const { renamed: target, targets } = result;
   if (!options.dryRun) await tellNextRollout(target, targets, options);
   return code;
 }

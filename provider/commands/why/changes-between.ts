@@ -9,26 +9,26 @@ export function changesBetween(
   after: readonly PlacedElement[],
 ): readonly Change[] {
   const changes: Change[] = [];
-  const olds = [...before];
-  const left: PlacedElement[] = [];
-  const takes = (one: PlacedElement, alike: (old: PlacedElement) => boolean): boolean => {
-    const at = olds.findIndex(alike);
-    const old = olds[at];
+  const remainingOld = [...before];
+  const unmatched: PlacedElement[] = [];
+  const pairWithOld = (element: PlacedElement, isMatch: (old: PlacedElement) => boolean): boolean => {
+    const index = remainingOld.findIndex(isMatch);
+    const old = remainingOld[index];
     if (old === undefined) return false;
-    olds.splice(at, 1);
-    if (JSON.stringify(old) !== JSON.stringify(one)) changes.push({ before: old, after: one });
+    remainingOld.splice(index, 1);
+    if (JSON.stringify(old) !== JSON.stringify(element)) changes.push({ before: old, after: element });
     return true;
   };
-  for (const one of after) {
-    const isSame = (old: PlacedElement): boolean =>
-      old.path === one.path && old.section === one.section && old.scope === one.scope;
-    if (!takes(one, isSame)) left.push(one);
+  for (const element of after) {
+    const isSameElement = (old: PlacedElement): boolean =>
+      old.path === element.path && old.section === element.section && old.scope === element.scope;
+    if (!pairWithOld(element, isSameElement)) unmatched.push(element);
   }
-  for (const one of left) {
-    const isOfKind = (old: PlacedElement): boolean =>
-      /vips$/.test(old.section) === /vips$/.test(one.section) &&
-      old.section.startsWith("remove") === one.section.startsWith("remove");
-    if (!takes(one, isOfKind)) changes.push({ after: one });
+  for (const element of unmatched) {
+    const isSameKind = (old: PlacedElement): boolean =>
+      /vips$/.test(old.section) === /vips$/.test(element.section) &&
+      old.section.startsWith("remove") === element.section.startsWith("remove");
+    if (!pairWithOld(element, isSameKind)) changes.push({ after: element });
   }
-  return [...changes, ...olds.map((old) => ({ before: old }))];
+  return [...changes, ...remainingOld.map((old) => ({ before: old }))];
 }

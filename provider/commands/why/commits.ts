@@ -35,26 +35,27 @@ export function committedBy({ author, at, committer, committedAt }: CommitText):
 /** Reads what a message says of who else wrote it and where it came from; anybody can write that. */
 export function trailersOf(message: string): Trailers {
   const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
-    ([, who = ""]) => who,
+    ([, coAuthor = ""]) => coAuthor,
   );
-  const [, from] = [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
+  const [, originalCommit] =
+    [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
   return {
     ...(coAuthors.length === 0 ? {} : { coAuthors: [...new Set(coAuthors)] }),
-    ...(from === undefined ? {} : { cherryPickedFrom: from }),
+    ...(originalCommit === undefined ? {} : { cherryPickedFrom: originalCommit }),
   };
 }
 
 /** Lists changed files by the ids of their texts, whatever the configuration of git says. */
-const RAW = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+const RAW_DIFF_OPTIONS = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 /** All commits that changed a file whose name is that of a settings file, newest first. */
 export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
-  const told = await git.text(
+  const output = await git.text(
     "log",
     "--date-order",
     "--full-history",
     "-c",
-    ...RAW,
+    ...RAW_DIFF_OPTIONS,
     "--no-follow",
     "--no-show-signature",
     "--no-color",
@@ -65,7 +66,7 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
     "*.yml",
     "*.json",
   );
-  return rawChanges(told).filter(({ files }) => files.length > 0);
+  return parseRawDiff(output).filter(({ files }) => files.length > 0);
 }
 
 /** What a merge made of a file that one of its parents had otherwise. */
@@ -85,37 +86,37 @@ export async function mergedFiles(
 ): Promise<readonly MergedFile[]> {
   const pairs = graph.merges().flatMap(({ id, parents }) => parents.map((parent) => [id, parent] as const));
   if (pairs.length === 0) return [];
-  const told = await git.answer(
+  const output = await git.answer(
     pairs.map((pair) => `${pair.join(" ")}\n`).join(""),
     "diff-tree",
     "--stdin",
     "--always",
     "-r",
-    ...RAW,
+    ...RAW_DIFF_OPTIONS,
     "--",
     ...[...paths].map((path) => `:(top,literal)${path}`),
   );
-  return rawChanges(told).flatMap(({ files }, at) => {
-    const [commit = "", parent = ""] = pairs[at] ?? [];
+  return parseRawDiff(output).flatMap(({ files }, index) => {
+    const [commit = "", parent = ""] = pairs[index] ?? [];
     return files.map(({ path, before, after }) => ({ commit, parent, path, before: before[0], after }));
   });
 }
 
 /** Reads what `--raw -z` prints below the ids of commits. */
-function rawChanges(told: string): readonly CommitFiles[] {
+function parseRawDiff(output: string): readonly CommitFiles[] {
   const commits: { commit: string; files: CommitFiles["files"][number][] }[] = [];
-  const tokens = told.split("\0");
-  for (let at = 0; at < tokens.length; at += 1) {
-    const token = (tokens[at] ?? "").replace(/^\n/, "");
+  const tokens = output.split("\0");
+  for (let index = 0; index < tokens.length; index += 1) {
+    const token = (tokens[index] ?? "").replace(/^\n/, "");
     if (/^[\da-f]{40,64}$/.test(token)) commits.push({ commit: token, files: [] });
-    const [, colons = "", rest = ""] = /^(:+)(.*)$/.exec(token) ?? [];
+    const [, colons = "", fields = ""] = /^(:+)(.*)$/.exec(token) ?? [];
     if (colons === "") continue;
-    at += 1;
+    index += 1;
     // `::100644 100644 100644 <id> <id> <id> MM`: as many as there are parents, and its own.
-    const ids = rest.split(" ").slice(colons.length + 1, 2 * colons.length + 2);
+    const ids = fields.split(" ").slice(colons.length + 1, 2 * colons.length + 2);
     const versions = ids.map((id) => (/^0+$/.test(id) ? undefined : id));
     commits.at(-1)?.files.push({
-      path: tokens[at] ?? "",
+      path: tokens[index] ?? "",
       before: versions.slice(0, -1),
       after: versions.at(-1),
     });
@@ -128,15 +129,15 @@ export async function textsOf(
   git: GitReader,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, CommitText>> {
-  const found = new Map<string, CommitText>();
+  const texts = new Map<string, CommitText>();
   for await (const { id, content } of git.objects([...new Set(ids)])) {
     const text = content.toString("utf8");
-    const end = text.indexOf("\n\n");
-    const head = end < 0 ? text : text.slice(0, end);
-    const message = end < 0 ? "" : text.slice(end + 2).trim();
-    const [author, at] = personIn(head, "author");
-    const [committer, committedAt] = personIn(head, "committer");
-    found.set(id, {
+    const headEnd = text.indexOf("\n\n");
+    const head = headEnd < 0 ? text : text.slice(0, headEnd);
+    const message = headEnd < 0 ? "" : text.slice(headEnd + 2).trim();
+    const [author, at] = parsePerson(head, "author");
+    const [committer, committedAt] = parsePerson(head, "committer");
+    texts.set(id, {
       id,
       parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
       author,
@@ -147,11 +148,11 @@ export async function textsOf(
       message,
     });
   }
-  return found;
+  return texts;
 }
 
 /** Who an object's header names, and when: `author Dana <dana@acme.example> 1790000000 +0000`. */
-function personIn(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
+function parsePerson(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
   const [, name = "", seconds = "0"] = new RegExp(`^${role} (.*) (\\d+) [+-]\\d{4}$`, "m").exec(head) ?? [];
   const at = new Date(Number(seconds) * 1_000);
   return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];
@@ -172,8 +173,8 @@ export class CommitGraph {
   }
 
   static async read(git: GitReader): Promise<CommitGraph> {
-    const told = await git.text("rev-list", "--date-order", "--parents", "HEAD");
-    return new CommitGraph(told.split("\n").filter((line) => line !== ""));
+    const output = await git.text("rev-list", "--date-order", "--parents", "HEAD");
+    return new CommitGraph(output.split("\n").filter((line) => line !== ""));
   }
 
   /** Those with several parents, the newest first. */
@@ -187,23 +188,23 @@ export class CommitGraph {
 
   /** Where each commit stands, the newest first; no parent before its child. */
   order(): ReadonlyMap<string, number> {
-    return new Map(this.#order.map((id, at) => [id, at]));
+    return new Map(this.#order.map((id, index) => [id, index]));
   }
 
   /** The merges that brought a commit to where history is now, the innermost first; none where it was committed there. */
   mergesOf(commit: string): readonly string[] {
-    const after = new Set([commit]);
+    const descendants = new Set([commit]);
     for (const id of this.#order.toReversed()) {
-      if (this.#parents.get(id)?.some((parent) => after.has(parent))) after.add(id);
+      if (this.#parents.get(id)?.some((parent) => descendants.has(parent))) descendants.add(id);
     }
     const merges: string[] = [];
-    let at = this.#head;
-    while (at !== commit && after.has(at)) {
-      const [first, ...others] = this.#parents.get(at) ?? [];
-      if (first !== undefined && after.has(first)) at = first;
+    let current = this.#head;
+    while (current !== commit && descendants.has(current)) {
+      const [first, ...others] = this.#parents.get(current) ?? [];
+      if (first !== undefined && descendants.has(first)) current = first;
       else {
-        merges.unshift(at);
-        at = others.find((other) => after.has(other)) ?? commit;
+        merges.unshift(current);
+        current = others.find((other) => descendants.has(other)) ?? commit;
       }
     }
     return merges;

@@ -8,17 +8,19 @@ import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 export class ElementFinder {
   readonly #value: string;
   readonly #pattern: RegExp;
-  readonly #read = new Map<string, readonly Element[]>();
+  readonly #parsedPieces = new Map<string, readonly Element[]>();
   readonly #includes = new Map<string, readonly string[]>();
   #unreadable = 0;
 
   /** @param value in canonical form. */
   constructor(value: string) {
     this.#value = value;
-    const plain = value.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+    const escapedValue = value.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
     // An IPv6 address is written in many ways.
-    const written = /^[\da-f:.]*:[\da-f:.]*$/.test(value) ? String.raw`[\da-f.]*:[\da-f:.]+` : plain;
-    this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${written})(?![\w@-]|\.\w)`, "gi");
+    const valuePattern = /^[\da-f:.]*:[\da-f:.]*$/.test(value)
+      ? String.raw`[\da-f.]*:[\da-f:.]+`
+      : escapedValue;
+    this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${valuePattern})(?![\w@-]|\.\w)`, "gi");
   }
 
   /** In how many of the versions the value stands where the text is no YAML, so that what is said of it can't be told. */
@@ -41,67 +43,71 @@ export class ElementFinder {
       const next = /\n["'A-Za-z]/.exec(bytes.slice(head.index + head[0].length));
       piece = bytes.slice(from, next === null ? undefined : head.index + head[0].length + next.index + 1);
     }
-    const known = this.#includes.get(piece);
-    if (known !== undefined) return known;
+    const cached = this.#includes.get(piece);
+    if (cached !== undefined) return cached;
     const { value } = readYaml(utf8(piece), "");
     const include = isMapping(value) ? value["include"] : undefined;
-    const found = Array.isArray(include) ? include.filter((one) => typeof one === "string") : [];
-    this.#includes.set(piece, found);
-    return found;
+    const includes = Array.isArray(include) ? include.filter((item) => typeof item === "string") : [];
+    this.#includes.set(piece, includes);
+    return includes;
   }
 
   in(text: Buffer): readonly Element[] {
     // A byte a character: half the work of decoding it, and nothing that is looked for needs more.
     const bytes = text.toString("latin1");
-    const hits = this.#hits(bytes, text);
+    const hits = this.#findHits(bytes, text);
     if (hits.length === 0) return [];
-    const parts = partsOf(bytes);
+    const parts = findSections(bytes);
     const pieces = new Set<string>();
-    for (const hit of hits) {
-      const part = parts.findLast(({ start }) => start <= hit);
+    for (const hitIndex of hits) {
+      const part = parts.findLast(({ start }) => start <= hitIndex);
       // Of JSON, or what else has no headings.
       if (part === undefined) pieces.add(bytes);
-      else if (/^(?:allow|deny|vips|remove)$/.test(part.name)) pieces.add(itemAt(bytes, part, hit));
+      else if (/^(?:allow|deny|vips|remove)$/.test(part.name)) pieces.add(getItemText(bytes, part, hitIndex));
     }
-    return [...pieces].flatMap((piece) => this.#elements(piece));
+    return [...pieces].flatMap((piece) => this.#parseElements(piece));
   }
 
-  #hits(bytes: string, text: Buffer): readonly number[] {
+  #findHits(bytes: string, text: Buffer): readonly number[] {
     const hits: number[] = [];
     for (const { index } of bytes.matchAll(this.#pattern)) hits.push(index);
     // Other letters that stand for these, and characters that are written as escapes.
-    if (!isAscii(text)) for (const { index } of bytes.matchAll(NOT_ASCII)) hits.push(index);
-    if (text.includes(0x5c)) for (const { index } of bytes.matchAll(ESCAPED)) hits.push(index);
+    if (!isAscii(text)) for (const { index } of bytes.matchAll(NON_ASCII_WORD)) hits.push(index);
+    if (text.includes(0x5c)) for (const { index } of bytes.matchAll(ESCAPED_STRING)) hits.push(index);
     return hits;
   }
 
-  #elements(piece: string): readonly Element[] {
-    const known = this.#read.get(piece);
-    if (known !== undefined) return known;
+  #parseElements(piece: string): readonly Element[] {
+    const cached = this.#parsedPieces.get(piece);
+    if (cached !== undefined) return cached;
     const { value } = readYaml(utf8(piece), "");
     if (!isMapping(value)) this.#unreadable += 1;
-    const found = isMapping(value) ? [...this.#of(value, ""), ...this.#of(value["remove"], "remove ")] : [];
-    this.#read.set(piece, found);
-    return found;
+    const elements = isMapping(value)
+      ? [...this.#listElements(value, ""), ...this.#listElements(value["remove"], "remove ")]
+      : [];
+    this.#parsedPieces.set(piece, elements);
+    return elements;
   }
 
-  #of(content: unknown, before: string): Element[] {
+  #listElements(content: unknown, prefix: string): Element[] {
     if (!isMapping(content)) return [];
     return ["allow", "deny", "vips"].flatMap((section) => {
       const list = content[section];
       if (!Array.isArray(list)) return [];
-      return list.flatMap((one: unknown) => {
-        const fields = isMapping(one) ? one : { value: one };
+      return list.flatMap((item: unknown) => {
+        const fields = isMapping(item) ? item : { value: item };
         const { value, email, scope, ...rest } = fields as Record<string, unknown>;
         const name = section === "vips" ? (email ?? value) : value;
         if (typeof name !== "string") return [];
-        const own = section === "vips" ? canonicalMailbox(name) : canonicalValue(name);
-        if (own !== this.#value) return [];
+        const canonical = section === "vips" ? canonicalMailbox(name) : canonicalValue(name);
+        if (canonical !== this.#value) return [];
         return [
           {
-            section: `${before}${section}` as Element["section"],
+            section: `${prefix}${section}` as Element["section"],
             scope: typeof scope === "string" ? scope : DEFAULT_VERDICT_SCOPE,
-            fields: Object.fromEntries(Object.entries(rest).map(([key, told]) => [key, textOf(told)])),
+            fields: Object.fromEntries(
+              Object.entries(rest).map(([key, fieldValue]) => [key, formatFieldValue(fieldValue)]),
+            ),
           },
         ];
       });
@@ -110,10 +116,10 @@ export class ElementFinder {
 }
 
 /** A run of letters of which not all are ASCII, as bytes; only what can be a value or a part of one. */
-const NOT_ASCII = /[\w.@\x80-\xff-]*[\x80-\xff][\w.@\x80-\xff-]*/g;
-const ESCAPED = /"[^"\n]*\\[xuU][^"\n]*"/g;
+const NON_ASCII_WORD = /[\w.@\x80-\xff-]*[\x80-\xff][\w.@\x80-\xff-]*/g;
+const ESCAPED_STRING = /"[^"\n]*\\[xuU][^"\n]*"/g;
 
-interface Part {
+interface SectionRange {
   readonly name: string;
   readonly start: number;
   readonly end: number;
@@ -123,28 +129,32 @@ interface Part {
 }
 
 /** What stands below each key of the file's top. */
-function partsOf(bytes: string): readonly Part[] {
-  const heads = [...bytes.matchAll(/(?:^|\n)(?:\xef\xbb\xbf)?(["']?)([A-Za-z]\w*)\1[ \t]*:([^\n]*)/g)];
-  return heads.map(({ 0: line, 2: name = "", 3: rest = "", index }, at) => ({
+function findSections(bytes: string): readonly SectionRange[] {
+  const headings = [...bytes.matchAll(/(?:^|\n)(?:\xef\xbb\xbf)?(["']?)([A-Za-z]\w*)\1[ \t]*:([^\n]*)/g)];
+  return headings.map(({ 0: line, 2: name = "", 3: rest = "", index }, at) => ({
     name,
     start: index,
-    end: heads[at + 1]?.index ?? bytes.length,
+    end: headings[at + 1]?.index ?? bytes.length,
     body: index + line.length,
     isInline: !/^\s*(?:#.*)?$/.test(rest),
   }));
 }
 
 /** The element that something stands in, below its heading; else all of that part. Whatever stands deeper begins no element. */
-function itemAt(bytes: string, { name, start, end, body, isInline }: Part, hit: number): string {
-  const whole = bytes.slice(bytes[start] === "\n" ? start + 1 : start, end);
-  if (isInline || name === "remove") return whole;
+function getItemText(
+  bytes: string,
+  { name, start, end, body, isInline }: SectionRange,
+  hitIndex: number,
+): string {
+  const sectionText = bytes.slice(bytes[start] === "\n" ? start + 1 : start, end);
+  if (isInline || name === "remove") return sectionText;
   const indent = /^\s*?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-[ \t\r\n]/.exec(
     bytes.slice(body, Math.min(end, body + 4_000)),
   )?.[1];
-  if (indent === undefined) return whole;
+  if (indent === undefined) return sectionText;
   const dash = `\n${indent}-`;
-  const from = bytes.lastIndexOf(dash, hit);
-  if (from < body - 1) return whole;
+  const from = bytes.lastIndexOf(dash, hitIndex);
+  if (from < body - 1) return sectionText;
   const next = bytes.indexOf(dash, from + 1);
   return `${name}:${bytes.slice(from, next < 0 || next > end ? end : next)}\n`;
 }
@@ -159,6 +169,6 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function textOf(value: unknown): string {
+function formatFieldValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -10,19 +10,19 @@ import type { Version } from "./include-changes";
 export class FileVersions {
   readonly #git: GitReader;
   readonly #finder: ElementFinder;
-  readonly #found = new Map<string, Version>();
-  #bytesLeft: number;
-  #notRead = 0;
+  readonly #versions = new Map<string, Version>();
+  #remainingBytes: number;
+  #unreadCount = 0;
 
-  constructor(git: GitReader, value: string, mostBytes: number) {
+  constructor(git: GitReader, value: string, maxBytes: number) {
     this.#git = git;
     this.#finder = new ElementFinder(value);
-    this.#bytesLeft = mostBytes;
+    this.#remainingBytes = maxBytes;
   }
 
   /** A version by its id; undefined where it was not read. */
   get(id: string): Version | undefined {
-    return this.#found.get(id);
+    return this.#versions.get(id);
   }
 
   /** A file as it stood in a commit. */
@@ -45,34 +45,38 @@ export class FileVersions {
     const before: PlacedElement[] = [];
     const after: PlacedElement[] = [];
     for (const file of files) {
-      const [now, ...olds] = [file.after, ...file.before].map((id) => this.elementsOf(id, file.path));
+      const [newElements, ...oldElements] = [file.after, ...file.before].map((id) =>
+        this.elementsOf(id, file.path),
+      );
       // A merge has it from one of those that it brings together.
-      if (olds.some((old) => JSON.stringify(old) === JSON.stringify(now))) continue;
-      before.push(...(olds[0] ?? []));
-      after.push(...(now ?? []));
+      if (oldElements.some((old) => JSON.stringify(old) === JSON.stringify(newElements))) continue;
+      before.push(...(oldElements[0] ?? []));
+      after.push(...(newElements ?? []));
     }
     return changesBetween(before, after);
   }
 
   /** What a version says of the value; nothing where it was not read. */
   elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
-    return id === undefined ? [] : (this.#found.get(id)?.elements ?? []).map((one) => ({ ...one, path }));
+    return id === undefined
+      ? []
+      : (this.#versions.get(id)?.elements ?? []).map((element) => ({ ...element, path }));
   }
 
   /** Reads versions, the newest first, as far as there is room for them. */
   async read(files: CommitFiles["files"]): Promise<void> {
     const ids = files.flatMap(({ after, before }) => [after, ...before]).filter((id) => id !== undefined);
-    const wanted = [...new Set(ids)].filter((id) => !this.#found.has(id));
-    let read = 0;
-    if (this.#bytesLeft > 0) {
-      for await (const { id, content } of this.#git.objects(wanted)) {
-        this.#found.set(id, this.parse(content));
-        read += 1;
-        this.#bytesLeft -= content.length;
-        if (this.#bytesLeft <= 0) break;
+    const pendingIds = [...new Set(ids)].filter((id) => !this.#versions.has(id));
+    let readCount = 0;
+    if (this.#remainingBytes > 0) {
+      for await (const { id, content } of this.#git.objects(pendingIds)) {
+        this.#versions.set(id, this.parse(content));
+        readCount += 1;
+        this.#remainingBytes -= content.length;
+        if (this.#remainingBytes <= 0) break;
       }
     }
-    this.#notRead += wanted.length - read;
+    this.#unreadCount += pendingIds.length - readCount;
   }
 
   /** Sentences: what the history does not tell, and why. */
@@ -82,13 +86,13 @@ export class FileVersions {
       missing.push(
         "This clone is shallow: its history ends before the beginning. `git fetch --unshallow` brings the rest.",
       );
-    if (this.#notRead > 0 && this.#bytesLeft > 0)
+    if (this.#unreadCount > 0 && this.#remainingBytes > 0)
       missing.push(
-        `${this.#notRead} versions of the files are not in this partial clone, so what they changed is not told. \`git fetch --refetch --no-filter\` brings them.`,
+        `${this.#unreadCount} versions of the files are not in this partial clone, so what they changed is not told. \`git fetch --refetch --no-filter\` brings them.`,
       );
-    else if (this.#notRead > 0)
+    else if (this.#unreadCount > 0)
       missing.push(
-        `The history is long: ${this.#notRead} older versions of the files were not read. \`git log -S\` searches them.`,
+        `The history is long: ${this.#unreadCount} older versions of the files were not read. \`git log -S\` searches them.`,
       );
     const { unreadable } = this.#finder;
     if (unreadable > 0)

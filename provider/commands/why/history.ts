@@ -18,7 +18,7 @@ export interface ValueHistory {
 }
 
 /** So many bytes of all versions are read. */
-const MOST_BYTES = 6 * 1024 ** 3;
+const MAX_BYTES = 6 * 1024 ** 3;
 
 /**
  * The history of a value in settings files: what each commit changed of it, however it was written and in whichever of the files, and
@@ -32,42 +32,46 @@ const MOST_BYTES = 6 * 1024 ** 3;
 export async function historyOf(
   files: readonly string[],
   value: string,
-  { mostBytes = MOST_BYTES }: { mostBytes?: number } = {},
+  { mostBytes = MAX_BYTES }: { mostBytes?: number } = {},
 ): Promise<ValueHistory> {
   const byRepository = Map.groupBy(files, repositoryOfFile);
   const histories: ValueHistory[] = [];
-  for (const [repository, own] of byRepository) {
+  for (const [repository, repositoryFiles] of byRepository) {
     histories.push(
       repository === undefined
-        ? { events: [], isOfOtherFiles: false, missing: [notInRepository(own, byRepository.size)] }
-        : await historyIn(repository, own, value, mostBytes),
+        ? {
+            events: [],
+            isOfOtherFiles: false,
+            missing: [describeUntracked(repositoryFiles, byRepository.size)],
+          }
+        : await readRepositoryHistory(repository, repositoryFiles, value, mostBytes),
     );
   }
   // That another repository never had it is no reason to look at its other files.
-  const isKnown = histories.some(({ events, isOfOtherFiles }) => events.length > 0 && !isOfOtherFiles);
-  const told = isKnown ? histories.filter(({ isOfOtherFiles }) => !isOfOtherFiles) : histories;
+  const hasOwnEvents = histories.some(({ events, isOfOtherFiles }) => events.length > 0 && !isOfOtherFiles);
+  const relevant = hasOwnEvents ? histories.filter(({ isOfOtherFiles }) => !isOfOtherFiles) : histories;
   return {
-    events: mergedByTime(told.map(({ events }) => events)),
-    isOfOtherFiles: told.some(({ isOfOtherFiles }) => isOfOtherFiles),
+    events: mergeByTime(relevant.map(({ events }) => events)),
+    isOfOtherFiles: relevant.some(({ isOfOtherFiles }) => isOfOtherFiles),
     missing: [...new Set(histories.flatMap(({ missing }) => missing))],
   };
 }
 
-function notInRepository(files: readonly string[], places: number): string {
-  return places === 1
+function describeUntracked(files: readonly string[], repositoryCount: number): string {
+  return repositoryCount === 1
     ? "These files are in no git repository, so who brought it and when is not known."
     : `${files.map(printable).join(", ")}: in no git repository, so who brought it there and when is not known.`;
 }
 
-async function historyIn(
+async function readRepositoryHistory(
   repository: string,
   files: readonly string[],
   value: string,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<ValueHistory> {
   const paths = files.map((file) => [pathInRepository(repository, file), file] as const);
   try {
-    return await new Reading(new GitReader(repository), value, mostBytes).history(new Map(paths));
+    return await new HistoryReader(new GitReader(repository), value, maxBytes).history(new Map(paths));
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     return {
@@ -79,37 +83,40 @@ async function historyIn(
 }
 
 /** Histories of several repositories as one, the newest first; each stays in the order that git gives it. */
-function mergedByTime(histories: readonly (readonly HistoryEvent[])[]): readonly HistoryEvent[] {
-  const left = histories.map((events) => [...events]);
+function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly HistoryEvent[] {
+  const queues = histories.map((events) => [...events]);
   const merged: HistoryEvent[] = [];
-  const at = (events: readonly HistoryEvent[]): string => {
+  const getTime = (events: readonly HistoryEvent[]): string => {
     const [event] = events;
     // What is not committed is newer than all that is.
     return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.at ?? "~");
   };
   for (;;) {
-    const next = left.reduce((one, other) => (at(other) > at(one) ? other : one), []);
-    const event = next.shift() ?? left.find((events) => events.length > 0)?.shift();
+    const next = queues.reduce((one, other) => (getTime(other) > getTime(one) ? other : one), []);
+    const event = next.shift() ?? queues.find((events) => events.length > 0)?.shift();
     if (event === undefined) return merged;
     merged.push(event);
   }
 }
 
 /** What came or went with a file, but for what came or went in it at once, which is told already. */
-function besides(changes: readonly Change[], included: readonly Change[]): readonly Change[] {
-  const told = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
-  return included.filter(({ before, after }) => !told.has((before ?? after)?.path));
+function excludeChangedPaths(
+  changes: readonly Change[],
+  includeChanges: readonly Change[],
+): readonly Change[] {
+  const changedPaths = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
+  return includeChanges.filter(({ before, after }) => !changedPaths.has((before ?? after)?.path));
 }
 
-class Reading {
+class HistoryReader {
   readonly #git: GitReader;
   readonly #versions: FileVersions;
   /** The settings file that is asked about, in the repository. */
-  #top = "";
+  #topPath = "";
 
-  constructor(git: GitReader, value: string, mostBytes: number) {
+  constructor(git: GitReader, value: string, maxBytes: number) {
     this.#git = git;
-    this.#versions = new FileVersions(git, value, mostBytes);
+    this.#versions = new FileVersions(git, value, maxBytes);
   }
 
   /** @param files by their path in the repository, as they are called from here. */
@@ -118,18 +125,23 @@ class Reading {
     if ((await git.text("rev-list", "--all", "--max-count=1")).trim() === "")
       return { events: [], isOfOtherFiles: false, missing: ["Nothing is committed in this repository yet."] };
     const commits = await commitsOfSettings(git);
-    const known = new Set(files.keys());
-    [this.#top = ""] = known;
-    const uncommitted = await this.#uncommitted(files, known);
-    let changes = await this.#changesIn(commits, known);
-    const isOfOtherFiles = changes.length === 0 && uncommitted.length === 0;
-    if (isOfOtherFiles) changes = await this.#changesIn(commits, undefined);
+    const trackedPaths = new Set(files.keys());
+    [this.#topPath = ""] = trackedPaths;
+    const uncommittedEvents = await this.#readUncommitted(files, trackedPaths);
+    let changes = await this.#findChanges(commits, trackedPaths);
+    const isFromOtherFiles = changes.length === 0 && uncommittedEvents.length === 0;
+    if (isFromOtherFiles) changes = await this.#findChanges(commits, undefined);
     const graph = await CommitGraph.read(git);
-    changes = await this.#withUndone(changes, commits, graph, isOfOtherFiles ? undefined : known);
-    const events = [...uncommitted, ...(await eventsOf(git, changes, graph))];
+    changes = await this.#addUndoneByMerge(
+      changes,
+      commits,
+      graph,
+      isFromOtherFiles ? undefined : trackedPaths,
+    );
+    const events = [...uncommittedEvents, ...(await eventsOf(git, changes, graph))];
     return {
       events,
-      isOfOtherFiles: isOfOtherFiles && changes.length > 0,
+      isOfOtherFiles: isFromOtherFiles && changes.length > 0,
       missing: await this.#versions.missing(),
     };
   }
@@ -137,111 +149,116 @@ class Reading {
   /**
    * What commits changed, newest first; of what came from another file, or stood in one that is included no more, that file's past too.
    *
-   * @param known the files that are meant, to which those are added. Undefined: all.
+   * @param trackedPaths the files that are meant, to which those are added. Undefined: all.
    */
-  async #changesIn(
+  async #findChanges(
     commits: readonly CommitFiles[],
-    known: Set<string> | undefined,
+    trackedPaths: Set<string> | undefined,
   ): Promise<readonly Committed[]> {
-    const here = (path: string): boolean => known?.has(path) ?? true;
-    const takeIn = async (paths: readonly string[]): Promise<void> => {
-      const past = new Set(paths.filter((path) => !here(path)));
-      for (const path of past) known?.add(path);
-      await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => past.has(path))));
+    const isTracked = (path: string): boolean => trackedPaths?.has(path) ?? true;
+    const trackPaths = async (paths: readonly string[]): Promise<void> => {
+      const newPaths = new Set(paths.filter((path) => !isTracked(path)));
+      for (const path of newPaths) trackedPaths?.add(path);
+      await this.#versions.read(
+        commits.flatMap(({ files }) => files.filter(({ path }) => newPaths.has(path))),
+      );
     };
-    await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => here(path))));
-    const found: Committed[] = [];
+    await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => isTracked(path))));
+    const committedChanges: Committed[] = [];
     for (const { commit, files } of commits) {
-      let changes = this.#versions.changesOf(files.filter(({ path }) => here(path)));
-      const others = files.filter(({ path }) => !here(path));
-      if (changes.some(({ before }) => before === undefined) && others.length > 0) {
-        await this.#versions.read(others);
-        const from = others.filter((file) =>
+      let changes = this.#versions.changesOf(files.filter(({ path }) => isTracked(path)));
+      const untrackedFiles = files.filter(({ path }) => !isTracked(path));
+      if (changes.some(({ before }) => before === undefined) && untrackedFiles.length > 0) {
+        await this.#versions.read(untrackedFiles);
+        const sourceFiles = untrackedFiles.filter((file) =>
           this.#versions.changesOf([file]).some(({ after }) => after === undefined),
         );
-        if (from.length > 0) {
-          await takeIn(from.map(({ path }) => path));
-          changes = this.#versions.changesOf(files.filter(({ path }) => here(path)));
+        if (sourceFiles.length > 0) {
+          await trackPaths(sourceFiles.map(({ path }) => path));
+          changes = this.#versions.changesOf(files.filter(({ path }) => isTracked(path)));
         }
       }
-      if (known !== undefined) {
-        const { events, gone } = await this.#includesOf(
+      if (trackedPaths !== undefined) {
+        const { events, gone } = await this.#findIncludeChanges(
           commit,
-          files.filter(({ path }) => here(path)),
+          files.filter(({ path }) => isTracked(path)),
         );
-        changes = [...changes, ...besides(changes, events)];
-        await takeIn(gone);
+        changes = [...changes, ...excludeChangedPaths(changes, events)];
+        await trackPaths(gone);
       }
-      for (const change of changes) found.push({ ...change, commit });
+      for (const change of changes) committedChanges.push({ ...change, commit });
     }
-    return found;
+    return committedChanges;
   }
 
   /** What came and went in one commit by what files include. */
-  async #includesOf(commit: string, files: CommitFiles["files"]): ReturnType<typeof includeEvents> {
+  async #findIncludeChanges(commit: string, files: CommitFiles["files"]): ReturnType<typeof includeEvents> {
     const events: Awaited<ReturnType<typeof includeEvents>>["events"][number][] = [];
-    const gone: string[] = [];
+    const removedPaths: string[] = [];
     for (const { path, before, after } of files) {
       // Of what was not read nothing is told.
       if ([after, ...before].some((id) => id !== undefined && this.#versions.get(id) === undefined)) continue;
-      const [now, ...olds] = [after, ...before].map((id) =>
+      const [current, ...previous] = [after, ...before].map((id) =>
         id === undefined ? undefined : this.#versions.get(id),
       );
-      if (olds.some((old) => JSON.stringify(old?.includes) === JSON.stringify(now?.includes))) continue;
-      const told = await includeEvents(
-        { path, before: olds[0], after: now },
-        this.#top,
+      if (previous.some((old) => JSON.stringify(old?.includes) === JSON.stringify(current?.includes)))
+        continue;
+      const includeChanges = await includeEvents(
+        { path, before: previous[0], after: current },
+        this.#topPath,
         async (side, name) => await this.#versions.at(side === "after" ? commit : `${commit}^1`, name),
       );
-      events.push(...told.events);
-      gone.push(...told.gone);
+      events.push(...includeChanges.events);
+      removedPaths.push(...includeChanges.gone);
     }
-    return { events, gone };
+    return { events, gone: removedPaths };
   }
 
   /** With what merges took for nothing: a file as it was before one of the branches had changed it. */
-  async #withUndone(
+  async #addUndoneByMerge(
     changes: readonly Committed[],
     commits: readonly CommitFiles[],
     graph: CommitGraph,
-    known: ReadonlySet<string> | undefined,
+    trackedPaths: ReadonlySet<string> | undefined,
   ): Promise<readonly Committed[]> {
     const paths =
-      known ??
+      trackedPaths ??
       new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.path ?? [])));
     if (paths.size === 0) return changes;
-    const merged = await mergedFiles(this.#git, graph, paths);
-    await this.#versions.read(merged.map(({ path, before, after }) => ({ path, before: [before], after })));
-    const told = new Set(
+    const mergeFiles = await mergedFiles(this.#git, graph, paths);
+    await this.#versions.read(
+      mergeFiles.map(({ path, before, after }) => ({ path, before: [before], after })),
+    );
+    const knownChanges = new Set(
       commits.flatMap(({ commit, files }) => files.map(({ path }) => `${commit} ${path}`)),
     );
-    const undone: Committed[] = [];
-    for (const { commit, parent, path, before, after } of merged) {
-      if (told.has(`${commit} ${path}`)) continue;
+    const undoneChanges: Committed[] = [];
+    for (const { commit, parent, path, before, after } of mergeFiles) {
+      if (knownChanges.has(`${commit} ${path}`)) continue;
       const [old, now] = [this.#versions.elementsOf(before, path), this.#versions.elementsOf(after, path)];
       if (JSON.stringify(old) === JSON.stringify(now)) continue;
       // What the branch had never changed is what another one brought.
-      const base = await this.#beforeBranch(graph, commit, parent, path);
+      const base = await this.#readMergeBase(graph, commit, parent, path);
       if (JSON.stringify(base) === JSON.stringify(old)) continue;
       for (const change of changesBetween(old, now))
-        undone.push({ ...change, commit, isUndoneByMerge: true });
+        undoneChanges.push({ ...change, commit, isUndoneByMerge: true });
     }
-    if (undone.length === 0) return changes;
+    if (undoneChanges.length === 0) return changes;
     const order = graph.order();
-    const at = ({ commit }: Committed): number => order.get(commit) ?? 0;
-    return [...changes, ...undone].sort((one, other) => at(one) - at(other));
+    const getOrder = ({ commit }: Committed): number => order.get(commit) ?? 0;
+    return [...changes, ...undoneChanges].sort((one, other) => getOrder(one) - getOrder(other));
   }
 
   /** What a file said where one parent of a merge parted from the others. */
-  async #beforeBranch(
+  async #readMergeBase(
     graph: CommitGraph,
     merge: string,
     parent: string,
     path: string,
   ): Promise<readonly PlacedElement[]> {
     const others = graph.parentsOf(merge).filter((one) => one !== parent);
-    const told = await this.#git.text("merge-base", parent, ...others).catch(() => "");
-    const [base = ""] = told.split("\n");
+    const output = await this.#git.text("merge-base", parent, ...others).catch(() => "");
+    const [base = ""] = output.split("\n");
     const version = base === "" ? undefined : await this.#versions.at(base, path);
     return (version?.elements ?? []).map((one) => ({ ...one, path }));
   }
@@ -249,11 +266,11 @@ class Reading {
   /**
    * What stands in the files and is not committed.
    *
-   * @param known to which the files are added that are included no more.
+   * @param trackedPaths to which the files are added that are included no more.
    */
-  async #uncommitted(
+  async #readUncommitted(
     files: ReadonlyMap<string, string>,
-    known: Set<string>,
+    trackedPaths: Set<string>,
   ): Promise<readonly HistoryEvent[]> {
     const before: PlacedElement[] = [];
     const after: PlacedElement[] = [];
@@ -265,26 +282,26 @@ class Reading {
       }),
     );
     await this.#versions.read([...files.keys()].map((path) => ({ path, before: [], after: ids.get(path) })));
-    const included: Change[] = [];
+    const includeChanges: Change[] = [];
     for (const [path, file] of files) {
       const id = ids.get(path);
-      const now = this.#versions.parse(readFileSync(file));
+      const current = this.#versions.parse(readFileSync(file));
       before.push(...this.#versions.elementsOf(id, path));
-      after.push(...now.elements.map((one) => ({ ...one, path })));
+      after.push(...current.elements.map((one) => ({ ...one, path })));
       if (id === undefined) continue;
       const { events, gone } = await includeEvents(
-        { path, before: this.#versions.get(id), after: now },
-        this.#top,
+        { path, before: this.#versions.get(id), after: current },
+        this.#topPath,
         async (side, name) =>
           side === "before"
             ? await this.#versions.at("HEAD", name)
             : this.#versions.inWorkingTree(files.get(name)),
       );
-      included.push(...events);
-      for (const one of gone) known.add(one);
+      includeChanges.push(...events);
+      for (const one of gone) trackedPaths.add(one);
     }
     const changes = changesBetween(before, after);
-    return [...changes, ...besides(changes, included)].map((change) => ({
+    return [...changes, ...excludeChangedPaths(changes, includeChanges)].map((change) => ({
       ...change,
       requests: [],
       merges: [],

@@ -17,71 +17,72 @@ export interface IncludeChange {
 }
 
 /** How deep files include each other; no team's are deeper. */
-const MOST_LEVELS = 8;
+const MAX_DEPTH = 8;
 
 /**
  * What came with a line of `include` that is new, or went with one that is there no more: the elements of the file that it names, and
  * of those that this one includes. What the top file comes to on another way all the while, neither came nor went.
  *
- * @param top the settings file that is asked about.
+ * @param topPath the settings file that is asked about.
  * @param read a file as it stood before or after the change; undefined where it was not there.
  * @returns the events, and the files that are included no more and had it, whose past is a part of the story.
  */
 export async function includeEvents(
   { path, before, after }: IncludeChange,
-  top: string,
+  topPath: string,
   read: (side: "before" | "after", path: string) => Promise<Version | undefined>,
 ): Promise<{ readonly events: readonly IncludeEvent[]; readonly gone: readonly string[] }> {
   // A file that is gone includes nothing; who included it says so.
   if (after === undefined) return { events: [], gone: [] };
-  const [old, now] = [before, after].map((one) => namesIn(path, one));
+  const [old, current] = [before, after].map((one) => listIncludedPaths(path, one));
   const events: IncludeEvent[] = [];
-  const gone: string[] = [];
-  for (const [side, names, namesOfOther] of [
-    ["before", old, now],
-    ["after", now, old],
+  const removedPaths: string[] = [];
+  for (const [side, names, otherNames] of [
+    ["before", old, current],
+    ["after", current, old],
   ] as const) {
     for (const name of names ?? []) {
-      if (namesOfOther?.has(name)) continue;
-      const below = await elementsBelow(name, async (one) => await read(side, one));
-      if (below.length === 0) continue;
+      if (otherNames?.has(name)) continue;
+      const includedElements = await collectElements(name, async (one) => await read(side, one));
+      if (includedElements.length === 0) continue;
       const otherSide = side === "before" ? "after" : "before";
-      const there = await elementsBelow(top, async (one) => await read(otherSide, one));
-      const others = new Set(there.map((element) => element.path));
-      const found = below.filter((element) => !others.has(element.path));
-      for (const element of found) events.push({ [side]: element, include: { by: path, file: name } });
-      if (side === "before") gone.push(...found.map((element) => element.path));
+      const otherElements = await collectElements(topPath, async (one) => await read(otherSide, one));
+      const otherPaths = new Set(otherElements.map((element) => element.path));
+      const exclusiveElements = includedElements.filter((element) => !otherPaths.has(element.path));
+      for (const element of exclusiveElements)
+        events.push({ [side]: element, include: { by: path, file: name } });
+      if (side === "before") removedPaths.push(...exclusiveElements.map((element) => element.path));
     }
   }
-  return { events, gone };
+  return { events, gone: removedPaths };
 }
 
 /** An event that a line of `include` brought. */
 export type IncludeEvent = Pick<HistoryEvent, "before" | "after"> & Required<Pick<HistoryEvent, "include">>;
 
-function namesIn(path: string, version: Version | undefined): ReadonlySet<string> {
+function listIncludedPaths(path: string, version: Version | undefined): ReadonlySet<string> {
   const names = (version?.includes ?? []).map((name) => posix.join(posix.dirname(path), name));
   // A line end would ask git for something else.
   return new Set(names.filter((name) => !/^\.\.(?:\/|$)|[\n\0]/.test(name)));
 }
 
-async function elementsBelow(
+async function collectElements(
   name: string,
   read: (path: string) => Promise<Version | undefined>,
 ): Promise<readonly PlacedElement[]> {
-  const found: PlacedElement[] = [];
-  const seen = new Set<string>();
+  const elements: PlacedElement[] = [];
+  const visitedPaths = new Set<string>();
   let level: readonly string[] = [name];
-  for (let depth = 0; depth < MOST_LEVELS && level.length > 0; depth++) {
-    const below: string[] = [];
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    const nextLevel: string[] = [];
     for (const path of level) {
-      if (seen.has(path)) continue;
-      seen.add(path);
+      if (visitedPaths.has(path)) continue;
+      visitedPaths.add(path);
       const version = await read(path);
-      found.push(...(version?.elements ?? []).map((element) => ({ ...element, path })));
-      below.push(...namesIn(path, version));
+      elements.push(...(version?.elements ?? []).map((element) => ({ ...element, path })));
+      nextLevel.push(...listIncludedPaths(path, version));
     }
-    level = below;
+    level = nextLevel;
   }
-  return found;
+  return elements;
 }

@@ -2,7 +2,7 @@ import { type Host, type RemotePlace, requestPage } from "../../gitops/remote-pl
 import type { ChangeRequest } from "../../gitops/why-schema";
 
 /** How a host names a request in the message of what it merges or squashes. */
-interface Form {
+interface RequestPattern {
   /** The host that writes it. */
   readonly host: Host;
   readonly pattern: RegExp;
@@ -13,7 +13,7 @@ interface Form {
 }
 
 /** The request's number is the last group, and the project the one before it, if the host names it. */
-const FORMS: readonly Form[] = [
+const REQUEST_PATTERNS: readonly RequestPattern[] = [
   { host: "github", pattern: /^Merge pull request #(\d{1,9}) from /, isSubject: true, isOfMerge: true },
   { host: "github", pattern: /\(#(\d{1,9})\)$/, isSubject: true },
   { host: "gitlab", pattern: /^See merge request ([\w./-]*)!(\d{1,9})$/gm, isOfMerge: true },
@@ -35,30 +35,33 @@ export function requestsIn(
   isMerge: boolean,
 ): readonly ChangeRequest[] {
   const subject = (message.split("\n", 1)[0] ?? "").trimEnd();
-  const found = FORMS.flatMap((form): ChangeRequest[] => {
+  const requests = REQUEST_PATTERNS.flatMap((requestPattern): ChangeRequest[] => {
     // Elsewhere, `(#12)` is an issue.
-    const isIssue = form.pattern.source.startsWith("\\(#");
+    const isIssue = requestPattern.pattern.source.startsWith("\\(#");
     if (isIssue && remote?.host !== undefined && remote.host !== "github") return [];
-    const matches = form.isSubject
-      ? [form.pattern.exec(subject)].filter((one) => one !== null)
-      : [...message.replaceAll("\r\n", "\n").matchAll(form.pattern)];
+    const matches = requestPattern.isSubject
+      ? [requestPattern.pattern.exec(subject)].filter((one) => one !== null)
+      : [...message.replaceAll("\r\n", "\n").matchAll(requestPattern.pattern)];
     return matches.map((match, index): ChangeRequest => {
       const number = match.at(-1) ?? "";
       const project = match.length > 2 ? (match[1] ?? "") : "";
-      const isOwn = project === "" || isProjectOf(remote, project);
-      const name = form.host === "gitlab" ? `${isOwn ? "" : project}!${number}` : `#${number}`;
+      const isOwnProject = project === "" || isRemoteProject(remote, project);
+      const name =
+        requestPattern.host === "gitlab" ? `${isOwnProject ? "" : project}!${number}` : `#${number}`;
       // The host's own line is below what an author has typed.
-      const isHosts = form.host === remote?.host && isOwn && index === matches.length - 1;
-      if (!isHosts || (form.isOfMerge && !isMerge)) return { name, isClaimed: true };
+      const isFromHost = requestPattern.host === remote?.host && isOwnProject && index === matches.length - 1;
+      if (!isFromHost || (requestPattern.isOfMerge && !isMerge)) return { name, isClaimed: true };
       const url = requestPage(remote, number);
       return { name, ...(url === undefined ? {} : { url }) };
     });
   });
-  const [confirmed, claimed] = [true, false].map((is) => found.filter((one) => !one.isClaimed === is));
+  const [confirmed, claimed] = [true, false].map((isConfirmed) =>
+    requests.filter((one) => !one.isClaimed === isConfirmed),
+  );
   return [...(confirmed ?? []), ...(claimed ?? [])];
 }
 
-function isProjectOf(remote: RemotePlace | undefined, project: string): boolean {
+function isRemoteProject(remote: RemotePlace | undefined, project: string): boolean {
   if (remote === undefined) return false;
   return new URL(remote.address).pathname.slice(1).toLowerCase() === project.toLowerCase();
 }

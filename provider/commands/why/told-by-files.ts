@@ -13,16 +13,16 @@ export function toldByFiles(
   value: string,
 ): { readonly files: readonly ToldByFiles[]; readonly above: readonly Above[] } {
   const { entries, vips, expired, excluded, today } = settings;
-  const isIt = (one: DeclaredEntry | DeclaredVip): boolean =>
-    (one.kind === "vip" ? one.email : one.value) === value;
-  const chains = chainsOf(settings);
-  const told = (
-    one: DeclaredEntry | DeclaredVip,
+  const isMatch = (declaration: DeclaredEntry | DeclaredVip): boolean =>
+    (declaration.kind === "vip" ? declaration.email : declaration.value) === value;
+  const chains = buildIncludeChains(settings);
+  const buildDeclaration = (
+    declaration: DeclaredEntry | DeclaredVip,
     state: ToldByFiles["state"],
     removedAt?: ToldByFiles["removedAt"],
   ): ToldByFiles => {
-    const { kind, key, place, overrides, expires } = one;
-    const entry = one.kind === "entry" ? one : undefined;
+    const { kind, key, place, overrides, expires } = declaration;
+    const entry = declaration.kind === "entry" ? declaration : undefined;
     const isDay = expires !== undefined && expires !== "never";
     return withoutUndefined({
       state,
@@ -34,37 +34,45 @@ export function toldByFiles(
       chain: chains.get(normalize(place.file)) ?? [place.file],
       overrides,
       removedAt,
-      ...textsOf(one),
+      ...textsOf(declaration),
       daysLeft: isDay ? Math.round((Date.parse(expires) - Date.parse(today)) / 86_400_000) : undefined,
     });
   };
   const names = new Set(coveringValues(value));
   return {
     files: [
-      ...[...entries, ...vips].filter(isIt).map((one) => told(one, "declared")),
-      ...expired.filter(isIt).map((one) => told(one, "expired")),
+      ...[...entries, ...vips]
+        .filter(isMatch)
+        .map((declaration) => buildDeclaration(declaration, "declared")),
+      ...expired.filter(isMatch).map((declaration) => buildDeclaration(declaration, "expired")),
       ...excluded
-        .filter(({ declared }) => isIt(declared))
-        .map(({ declared, place }) => told(declared, "removed", place)),
+        .filter(({ declared }) => isMatch(declared))
+        .map(({ declared, place }) => buildDeclaration(declared, "removed", place)),
     ],
     above: entries
       .filter((entry) => names.has(entry.value))
-      .map(({ list, value: own, verdictScope, place }) => ({ list, value: own, verdictScope, place }))
-      .sort((one, other) => other.value.length - one.value.length),
+      .map(({ list, value: parentValue, verdictScope, place }) => ({
+        list,
+        value: parentValue,
+        verdictScope,
+        place,
+      }))
+      .sort((declaration, other) => other.value.length - declaration.value.length),
   };
 }
 
 /** Of each file, over which ones it is included: the shortest way. */
-function chainsOf({ file, files }: Settings): ReadonlyMap<string, readonly string[]> {
-  const read = readerFrom(file);
-  const known = new Set(files.map((one) => normalize(one)));
+function buildIncludeChains({ file, files }: Settings): ReadonlyMap<string, readonly string[]> {
+  const readFile = readerFrom(file);
+  const knownFiles = new Set(files.map((path) => normalize(path)));
   const chains = new Map<string, readonly string[]>([[normalize(file), [file]]]);
-  for (const [from, chain] of chains) {
-    const { value } = readYaml(read(from).replace(/^\uFEFF/, ""), from);
+  for (const [includingFile, chain] of chains) {
+    const { value } = readYaml(readFile(includingFile).replace(/^\uFEFF/, ""), includingFile);
     const include = (value as { include?: unknown } | undefined)?.include;
     for (const path of Array.isArray(include) ? include : []) {
-      const to = join(dirname(from), String(path));
-      if (known.has(to) && !chains.has(to)) chains.set(to, [...chain, to]);
+      const includedFile = join(dirname(includingFile), String(path));
+      if (knownFiles.has(includedFile) && !chains.has(includedFile))
+        chains.set(includedFile, [...chain, includedFile]);
     }
   }
   return chains;

@@ -40,21 +40,26 @@ export async function toldByTenant(
     return { above: [], missing: [`The tenant could not be asked: ${withCode(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
-  const other = otherTenantTold(mailboxes, { ownDomains });
-  if (other !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${other}`] };
+  const mismatch = otherTenantTold(mailboxes, { ownDomains });
+  if (mismatch !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${mismatch}`] };
   const declared = new Set(
     files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
   );
-  const held = heldOf(observed, value, declared);
-  const covered = new CoveredValues([value]);
-  const above = observed.rows
-    .filter((row) => covered.coveredBy(canonicalValue(row.value)).length > 0)
-    .map(({ list, value: own, verdict_scope }) => ({
+  const actual = findTenantEntries(observed, value, declared);
+  const coverage = new CoveredValues([value]);
+  const parents = observed.rows
+    .filter((row) => coverage.coveredBy(canonicalValue(row.value)).length > 0)
+    .map(({ list, value: parentValue, verdict_scope }) => ({
       list,
-      value: canonicalValue(own),
+      value: canonicalValue(parentValue),
       verdictScope: verdict_scope ?? DEFAULT_VERDICT_SCOPE,
     }));
-  if (days === 0) return { held, above, missing: ["The tenant's mail was not looked at (--no-evidence)."] };
+  if (days === 0)
+    return {
+      held: actual,
+      above: parents,
+      missing: ["The tenant's mail was not looked at (--no-evidence)."],
+    };
   const base = await gatherEvidence({
     client,
     days,
@@ -62,7 +67,7 @@ export async function toldByTenant(
     vips: observed.vips.keys(),
     ...withoutUndefined({ maxPages }),
   });
-  const list = observed.rows.map(
+  const proposedEntries = observed.rows.map(
     (row) =>
       ({
         key: `${row.list} ${keyOfRow(row)}`,
@@ -73,26 +78,28 @@ export async function toldByTenant(
       }) as ProposedEntry,
   );
   const subjects = new Map(
-    [...held, ...files].map(({ kind, key, list: on, verdictScope }) => [
-      `${kind} ${on ?? ""} ${key}`,
-      withoutUndefined({ kind, key, list: on, verdictScope }),
+    [...actual, ...files].map(({ kind, key, list: listName, verdictScope }) => [
+      `${kind} ${listName ?? ""} ${key}`,
+      withoutUndefined({ kind, key, list: listName, verdictScope }),
     ]),
   );
   // Of what is nowhere, the mail may still say why it once was.
-  const asked: readonly Omit<ToldByMail, "evidence" | "without">[] =
+  const mailSubjects: readonly Omit<ToldByMail, "evidence" | "without">[] =
     subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
-  const of = asked.flatMap(({ kind, key, list: on, verdictScope }): ToldByMail[] => {
+  const mailEvidence = mailSubjects.flatMap(({ kind, key, list: listName, verdictScope }): ToldByMail[] => {
     const evidence = evidenceOf(base, { kind, value });
     if (evidence === undefined) return [];
-    const without =
-      kind === "entry" && on !== undefined ? withoutEntry(base, list, `${on} ${key}`) : undefined;
-    return [withoutUndefined({ kind, key, list: on, verdictScope, evidence, without })];
+    const effect =
+      kind === "entry" && listName !== undefined
+        ? withoutEntry(base, proposedEntries, `${listName} ${key}`)
+        : undefined;
+    return [withoutUndefined({ kind, key, list: listName, verdictScope, evidence, without: effect })];
   });
   const { summary } = base;
-  return { held, above, mail: { summary, of }, missing: summary.missing };
+  return { held: actual, above: parents, mail: { summary, of: mailEvidence }, missing: summary.missing };
 }
 
-function heldOf(
+function findTenantEntries(
   { rows, vips }: Observed,
   value: string,
   declared: ReadonlySet<string>,
@@ -112,10 +119,10 @@ function heldOf(
         isDeclared: declared.has(`entry ${key}`),
       });
     });
-  const vip = [...vips].filter(([, { email = "" }]) => canonicalMailbox(email) === value);
+  const vipRows = [...vips].filter(([, { email = "" }]) => canonicalMailbox(email) === value);
   return [
     ...entries,
-    ...vip.map(
+    ...vipRows.map(
       ([key, row]): ToldByTenant =>
         withoutUndefined({
           kind: "vip" as const,

@@ -42,7 +42,7 @@ export function whyCommand(): Command {
     .option("--no-evidence", "Skip the tenant's mail")
     .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
     .addOption(todayOption());
-  withOutputs(command, FORMATS).action(verb(run));
+  withOutputs(command, FORMATS).action(verb(runWhyCommand));
   return withHelp(command, {
     examples: [
       { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
@@ -57,22 +57,27 @@ export function whyCommand(): Command {
   });
 }
 
-async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
+async function runWhyCommand(
+  input: string,
+  fileArgument: string | undefined,
+  options: Options,
+): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { refang } = await import("../../settings/refang.js");
   const { parsePattern } = await import("../../gitops/find/wanted.js");
-  const parsed = refang(written);
-  const value = parsePattern(written)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
+  const parsed = refang(input);
+  const value = parsePattern(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
   if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);
-  if (given !== undefined && options.tenant !== undefined)
+  if (fileArgument !== undefined && options.tenant !== undefined)
     throw new ConfigurationError(
       "Give a settings file or --tenant, not both: the targets file names the tenant's.",
     );
   const { tenant, targets } = options;
-  const own = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
-  const file = own?.target.settings ?? given ?? (await defaultFile());
-  const of = own === undefined ? await tenantOf(file, targets) : { named: own };
-  const story = await storyOf(value, file, of, options);
+  const namedTenant = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
+  const file = namedTenant?.target.settings ?? fileArgument ?? (await defaultFile());
+  const tenantLookup =
+    namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
+  const story = await buildStory(value, file, tenantLookup, options);
   const { whyJson, whyMarkdown, whyText } = await import("./why-output.js");
   await writeOutputs(outputs, {
     text: ({ color, columns: width = 80 }) => whyText(story, { color, width }),
@@ -82,10 +87,10 @@ async function run(written: string, given: string | undefined, options: Options)
   return story.missing.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
-async function storyOf(
+async function buildStory(
   value: string,
   file: string,
-  { named, missing = [] }: OfTenant,
+  { named, missing = [] }: TenantLookup,
   options: Options,
 ): Promise<WhyStory> {
   const { readSettings } = await import("../../files/read-settings.js");
@@ -94,20 +99,24 @@ async function storyOf(
   const { WHY_FORMAT } = await import("../../gitops/why-schema.js");
   const { unicodeOf } = await import("../../settings/unicode-value.js");
   const now = new Date();
-  const ofTarget = options.tenant === undefined ? {} : { ownDomains: [] };
-  const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...ofTarget });
-  const told = toldByFiles(settings, value);
-  const place = await journalToRead(options.database);
+  const targetOptions = options.tenant === undefined ? {} : { ownDomains: [] };
+  const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...targetOptions });
+  const declarations = toldByFiles(settings, value);
+  const journalUrl = await journalToRead(options.database);
   // Before the tenant is asked: a limit to keep to would make a journal.
-  const journal = await rolloutsOf(value, named, place);
+  const rolloutHistory = await readValueRollouts(value, named, journalUrl);
   const [history, tenant] = await Promise.all([
     historyOf(settings.files, value),
-    askTenant(value, told.files, settings.tenantDomains, named, place, now, options),
+    readWhyTenant(value, declarations.files, settings.tenantDomains, named, journalUrl, now, options),
   ]);
-  const declared = new Set(
-    told.above.map(({ list, value: own, verdictScope }) => `${list} ${own} ${verdictScope}`),
+  const declaredKeys = new Set(
+    declarations.above.map(
+      ({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`,
+    ),
   );
-  const held = tenant.above.filter((one) => !declared.has(`${one.list} ${one.value} ${one.verdictScope}`));
+  const undeclaredParents = tenant.above.filter(
+    (parent) => !declaredKeys.has(`${parent.list} ${parent.value} ${parent.verdictScope}`),
+  );
   const story = withoutUndefined({
     value,
     unicode: unicodeOf(value),
@@ -118,73 +127,74 @@ async function storyOf(
         : // Without --tenant it is the environment's that was asked, which has no name here.
           withoutUndefined({ host: tenant.host, name: options.tenant && named?.target.name }),
     at: now.toISOString(),
-    files: told.files,
-    above: [...told.above, ...held],
+    files: declarations.files,
+    above: [...declarations.above, ...undeclaredParents],
     held: tenant.held,
     history: history.events,
     isHistoryOfOtherFiles: history.isOfOtherFiles,
-    rollouts: journal.rollouts,
-    vipEnd: [...told.files, ...(tenant.held ?? [])].some(({ kind }) => kind === "vip")
+    rollouts: rolloutHistory.rollouts,
+    vipEnd: [...declarations.files, ...(tenant.held ?? [])].some(({ kind }) => kind === "vip")
       ? settings.lists.vips?.onDelete === "keep"
         ? ("kept" as const)
         : ("excluded" as const)
       : undefined,
     mail: tenant.mail,
-    missing: [...history.missing, ...missing, ...journal.missing, ...tenant.missing],
+    missing: [...history.missing, ...missing, ...rolloutHistory.missing, ...tenant.missing],
   });
   return { format: WHY_FORMAT, ...story };
 }
 
 /** The tenant that a file is of; else why it is none. */
-interface OfTenant {
+interface TenantLookup {
   readonly named?: TenantNamed;
   readonly missing?: readonly string[];
 }
 
 /** Where there is a targets file, its one tenant that has this settings file. */
-async function tenantOf(file: string, from: string): Promise<OfTenant> {
-  if (from === TARGETS_FILE && !existsSync(from)) return {};
-  const name = printable(from);
+async function findTenantOfFile(file: string, targetsFile: string): Promise<TenantLookup> {
+  if (targetsFile === TARGETS_FILE && !existsSync(targetsFile)) return {};
+  const name = printable(targetsFile);
   try {
     const { readTargets } = await import("../../rollout/targets/read-targets.js");
-    const { targets, services } = readTargets(from);
+    const { targets, services } = readTargets(targetsFile);
     const [target, ...others] = targets.filter(({ settings }) => resolve(settings) === resolve(file));
     if (target !== undefined && others.length === 0) return { named: { target, services } };
-    const who = target === undefined ? "No tenant" : `More than one tenant (${others.length + 1})`;
+    const subject = target === undefined ? "No tenant" : `More than one tenant (${others.length + 1})`;
     return {
-      missing: [`${who} of ${name} has this settings file, so no rollout is told; --tenant names one.`],
+      missing: [`${subject} of ${name} has this settings file, so no rollout is told; --tenant names one.`],
     };
   } catch (error) {
     return { missing: [`No rollout is told, since ${name} can't be used: ${withCode(error)}`] };
   }
 }
 
-type Asked = Awaited<ReturnType<typeof import("./told-by-tenant").toldByTenant>> & {
+type TenantAnswer = Awaited<ReturnType<typeof import("./told-by-tenant").toldByTenant>> & {
   readonly host?: string;
 };
 
-async function askTenant(
+async function readWhyTenant(
   value: string,
   files: readonly ToldByFiles[],
   ownDomains: readonly string[],
-  named: TenantNamed | undefined,
-  place: string | undefined,
+  namedTenant: TenantNamed | undefined,
+  journalUrl: string | undefined,
   now: Date,
   options: Options,
-): Promise<Asked> {
+): Promise<TenantAnswer> {
   const { toldByTenant } = await import("./told-by-tenant.js");
   const { hostOf } = await import("../../gitops/plan-tenant.js");
   const { days, evidence, maxPages } = options;
-  const asking = { days: evidence ? days : 0, now, ownDomains, ...withoutUndefined({ maxPages }) };
-  const ask = async (client: SettingsClient): Promise<Asked> => ({
-    ...(await toldByTenant(client, value, files, asking)),
+  const queryOptions = { days: evidence ? days : 0, now, ownDomains, ...withoutUndefined({ maxPages }) };
+  const queryTenant = async (client: SettingsClient): Promise<TenantAnswer> => ({
+    ...(await toldByTenant(client, value, files, queryOptions)),
     host: hostOf(client),
   });
   try {
-    if (named !== undefined && options.tenant !== undefined) return await askNamed(named, place, ask);
+    if (namedTenant !== undefined && options.tenant !== undefined)
+      return await askNamed(namedTenant, journalUrl, queryTenant);
     const client = connect();
     try {
-      return await ask(client);
+      return await queryTenant(client);
     } finally {
       await client.close();
     }
@@ -194,16 +204,16 @@ async function askTenant(
 }
 
 /** What rollouts did, where there are any: with a targets file, and a journal. */
-async function rolloutsOf(
+async function readValueRollouts(
   value: string,
-  named: TenantNamed | undefined,
-  given: string | undefined,
+  namedTenant: TenantNamed | undefined,
+  existingUrl: string | undefined,
 ): Promise<Pick<WhyStory, "rollouts" | "missing">> {
-  if (named === undefined) return { missing: [] };
+  if (namedTenant === undefined) return { missing: [] };
   const { DEFAULT_JOURNAL, openDatabase } = await import("../../rollout/database/open-database.js");
-  const place = given ?? DEFAULT_JOURNAL;
+  const journalUrl = existingUrl ?? DEFAULT_JOURNAL;
   // To open a journal that is not there would make one.
-  if (given === undefined && !existsSync(place))
+  if (existingUrl === undefined && !existsSync(journalUrl))
     return {
       missing: [
         "There is no rollouts' journal here, so which rollout brought it is not known; --database names another.",
@@ -211,11 +221,11 @@ async function rolloutsOf(
     };
   try {
     const { broughtBy } = await import("../../rollout/journal/brought-by.js");
-    const opened = await openDatabase(place);
+    const database = await openDatabase(journalUrl);
     try {
-      return { rollouts: await broughtBy(opened, named.target.stack, value), missing: [] };
+      return { rollouts: await broughtBy(database, namedTenant.target.stack, value), missing: [] };
     } finally {
-      await opened.close();
+      await database.close();
     }
   } catch (error) {
     return { missing: [`The rollouts' journal can't be read: ${withCode(error)}`] };

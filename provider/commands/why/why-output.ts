@@ -10,31 +10,31 @@ export function whyText(
   { color = false, width = 80 }: { readonly color?: boolean; readonly width?: number } = {},
 ): string {
   const { title, about, parts } = whyReport(story);
-  const paper = new Paper(color, width);
-  paper.text(title, { style: "bold" });
-  paper.text(about, { style: "dim" });
+  const page = new Paper(color, width);
+  page.text(title, { style: "bold" });
+  page.text(about, { style: "dim" });
   for (const { title: heading, lines } of parts) {
-    paper.heading(heading);
+    page.heading(heading);
     for (const { from, words, more } of lines) {
-      if (from === "") paper.labelled("-", words, { indent: 2 });
-      else paper.labelled(from, words, { indent: 2, labelWidth: LABEL, style: "dim" });
-      for (const one of more) paper.text(one, { indent: LABEL + 6, style: "dim" });
+      if (from === "") page.labelled("-", words, { indent: 2 });
+      else page.labelled(from, words, { indent: 2, labelWidth: LABEL_WIDTH, style: "dim" });
+      for (const detail of more) page.text(detail, { indent: LABEL_WIDTH + 6, style: "dim" });
     }
   }
-  return paper.toString();
+  return page.toString();
 }
 
-const LABEL = "journal".length;
+const LABEL_WIDTH = "journal".length;
 
 /** A story as Markdown: what came from outside stands in code spans. */
 export function whyMarkdown(story: WhyStory): string {
   const { title, about, parts } = whyReport(story);
   const lines = [`## ${markdownWords(title)}`, "", markdownWords(about)];
-  for (const { title: heading, lines: own } of parts) {
+  for (const { title: heading, lines: partLines } of parts) {
     lines.push("", `### ${markdownWords(heading)}`, "");
-    for (const { from, words, more } of own) {
+    for (const { from, words, more } of partLines) {
       lines.push(`- ${from === "" ? "" : `**${from}** `}${markdownWords(words, { limit: 1_000 })}`);
-      for (const one of more) lines.push(`  - ${markdownWords(one, { limit: 1_000 })}`);
+      for (const detail of more) lines.push(`  - ${markdownWords(detail, { limit: 1_000 })}`);
     }
   }
   return `${lines.join("\n")}\n`;

@@ -37,135 +37,152 @@ export interface WhyPart {
 /** A story in words. */
 export function whyReport(story: WhyStory): WhyReport {
   const { value, file, tenant, at, above, missing } = story;
-  const lines = (words: readonly Words[], from: string): WhyLine[] =>
-    words.map((one) => ({ from, words: one, more: [] }));
+  const toLines = (text: readonly Words[], source: string): WhyLine[] =>
+    text.map((one) => ({ from: source, words: one, more: [] }));
   const parts = [
-    ...partsOf(story),
+    ...buildParts(story),
     {
       title: ["Also stands for it"],
-      lines: above.map((one) => ({
-        from: one.place === undefined ? "tenant" : "file",
-        words: say`${given(one.list)} ${valueWords(one.value)}${scopeWords(one.verdictScope)}${
-          one.place === undefined ? [] : say`, ${lineOf(one.place)}`
+      lines: above.map((item) => ({
+        from: item.place === undefined ? "tenant" : "file",
+        words: say`${given(item.list)} ${valueWords(item.value)}${formatScopeText(item.verdictScope)}${
+          item.place === undefined ? [] : say`, ${lineOf(item.place)}`
         }`,
         more: [],
       })),
     },
     {
       title: ["Not known"],
-      lines: lines(
-        missing.map((one) => [{ given: one, isSentence: true }]),
+      lines: toLines(
+        missing.map((item) => [{ given: item, isSentence: true }]),
         "",
       ),
     },
   ];
-  const where = tenant === undefined ? [] : say` at ${given(tenant.host)}`;
+  const hostText = tenant === undefined ? [] : say` at ${given(tenant.host)}`;
   return {
     title: say`Why ${valueWords(value)}`,
-    about: say`${given(file)}${where}, ${minute(at)}`,
+    about: say`${given(file)}${hostText}, ${minute(at)}`,
     parts: parts.filter((part) => part.lines.length > 0),
   };
 }
 
 /** What is told now and of the past; each list and scope under headings of its own, where it stands in several. */
-function partsOf(story: WhyStory): readonly WhyPart[] {
+function buildParts(story: WhyStory): readonly WhyPart[] {
   const subjects = subjectsOf(story);
-  const past = story.isHistoryOfOtherFiles
+  const historyTitle = story.isHistoryOfOtherFiles
     ? "newest first (of other files of this repository: these never had it)"
     : "newest first";
   if (subjects.length < 2) {
     return [
-      { title: ["Now"], lines: nowLines(story) },
-      { title: [`History, ${past}`], lines: historyLines(story) },
+      { title: ["Now"], lines: buildCurrentLines(story) },
+      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(story) },
     ];
   }
   return [
-    ...subjects.flatMap((one) => {
-      const own = storyOf(story, one);
+    ...subjects.flatMap((part) => {
+      const subjectStory = storyOf(story, part);
       return [
-        { title: say`As ${subject(one)}, now`, lines: nowLines(own) },
-        { title: say`As ${subject(one)}, history, ${past}`, lines: historyLines(own) },
+        { title: say`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectStory) },
+        {
+          title: say`As ${formatSubject(part)}, history, ${historyTitle}`,
+          lines: buildHistoryLines(subjectStory),
+        },
       ];
     }),
-    { title: [`Other history, ${past}`], lines: historyLines(restOf(story, subjects)) },
+    { title: [`Other history, ${historyTitle}`], lines: buildHistoryLines(restOf(story, subjects)) },
   ];
 }
 
-function nowLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
-  const lines: WhyLine[] = files.map((one) => ({
+function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
+  const lines: WhyLine[] = files.map((item) => ({
     from: "file",
-    words: fileWords(one),
-    more: fileFacts(one),
+    words: formatFileDeclaration(item),
+    more: describeFileDetails(item),
   }));
   if (files.length === 0) lines.push({ from: "file", words: ["No file declares it."], more: [] });
-  for (const one of held ?? []) lines.push({ from: "tenant", words: heldLine(one), more: [] });
+  for (const item of held ?? []) lines.push({ from: "tenant", words: formatTenantEntry(item), more: [] });
   if (held?.length === 0) lines.push({ from: "tenant", words: ["The tenant does not hold it."], more: [] });
-  for (const one of mail?.of ?? []) {
+  for (const item of mail?.of ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof mailFacts>[0];
-    const [first = [], ...more] = mailFacts(evidence, { ...one, alarm: "none" }).map(({ words }) => words);
-    const told = [...more, ...withoutWords(one)].filter(({ length }) => length > 0);
-    lines.push({ from: "mail", words: say`${subject(one)}: ${first}`, more: told });
+    const [first = [], ...moreTexts] = mailFacts(evidence, { ...item, alarm: "none" }).map(
+      ({ words }) => words,
+    );
+    const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
+    lines.push({ from: "mail", words: say`${formatSubject(item)}: ${first}`, more: extraTexts });
   }
   if (vipEnd !== undefined && [...files, ...(held ?? [])].some(({ kind }) => kind === "vip"))
-    lines.push({ from: "service", words: [WITHOUT_VIP[vipEnd]], more: [WITHOUT_TREATMENT] });
+    lines.push({ from: "service", words: [VIP_REMOVAL_TEXT[vipEnd]], more: [TREATMENT_NOTE] });
   return lines;
 }
 
 /** What the service's reference tells of the end of a VIP. */
-const WITHOUT_VIP = {
+const VIP_REMOVAL_TEXT = {
   excluded:
     "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
   kept: "Without it: taken out of the files, it stays a VIP at the tenant (`lists.vips.onDelete: keep`).",
 } as const;
 
-const WITHOUT_TREATMENT: Words = [
+const TREATMENT_NOTE: Words = [
   "What the service does for a VIP, and would do no more, its reference does not say; it calls it special treatment.",
 ];
 
-function subject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): Words {
-  return say`${kind === "vip" ? ["VIP"] : [given(list ?? "entry")]}${scopeWords(verdictScope)}`;
+function formatSubject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): Words {
+  return say`${kind === "vip" ? ["VIP"] : [given(list ?? "entry")]}${formatScopeText(verdictScope)}`;
 }
 
-function scopeWords(scope: string): Words {
+function formatScopeText(scope: string): Words {
   return scope === DEFAULT_VERDICT_SCOPE ? [] : say` (scope ${given(scope)})`;
 }
 
-function fileWords(one: ToldByFiles): Words {
-  const { state, place, removedAt, expires = "" } = one;
-  const at = lineOf(place);
-  if (state === "removed") return say`${subject(one)} at ${at} is taken out at ${lineOf(removedAt)}.`;
-  if (state === "expired") return say`${subject(one)} at ${at} ended on ${day(expires)}.`;
-  return say`${subject(one)} at ${at}.`;
+function formatFileDeclaration(declaration: ToldByFiles): Words {
+  const { state, place, removedAt, expires = "" } = declaration;
+  const locationText = lineOf(place);
+  if (state === "removed")
+    return say`${formatSubject(declaration)} at ${locationText} is taken out at ${lineOf(removedAt)}.`;
+  if (state === "expired")
+    return say`${formatSubject(declaration)} at ${locationText} ended on ${day(expires)}.`;
+  return say`${formatSubject(declaration)} at ${locationText}.`;
 }
 
-function fileFacts({ chain, overrides, expires, daysLeft, state, ...declared }: ToldByFiles): Words[] {
-  const facts: Words[] = [];
+function describeFileDetails({
+  chain,
+  overrides,
+  expires,
+  daysLeft,
+  state,
+  ...declared
+}: ToldByFiles): Words[] {
+  const details: Words[] = [];
   if (chain.length > 1)
-    facts.push(
+    details.push(
       say`included: ${join(
         chain.map((file) => [given(file)]),
         " → ",
       )}`,
     );
-  if (overrides.length > 0) facts.push(say`in place of ${join(overrides.map(lineOf), ", ")}`);
-  for (const [label, text] of factsSaid(declared)) facts.push(say`${label}: ${given(text)}`);
-  if (state !== "declared") return facts;
+  if (overrides.length > 0) details.push(say`in place of ${join(overrides.map(lineOf), ", ")}`);
+  for (const [label, text] of factsSaid(declared)) details.push(say`${label}: ${given(text)}`);
+  if (state !== "declared") return details;
   if (daysLeft === undefined)
-    facts.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
-  else facts.push(say`ends after ${day(expires ?? "")}, in ${counted(daysLeft, "day")}`);
-  return facts;
+    details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
+  else details.push(say`ends after ${day(expires ?? "")}, in ${counted(daysLeft, "day")}`);
+  return details;
 }
 
-function heldLine(one: ToldByTenant): Words {
-  const { by, at, source, isDeclared, kind } = one;
-  const who = by === undefined ? [] : say` by ${given(by)}`;
-  const when = at === undefined ? [] : say` on ${day(at)}`;
-  const made = who.length + when.length > 0 ? say`, ${kind === "vip" ? "added" : "made"}${who}${when}` : [];
-  const from = source === undefined ? [] : say`, source ${given(source)}`;
-  return say`holds ${subject(one)}${isDeclared ? "" : ", which no file declares"}${made}${from}${aboutWords(one)}`;
+function formatTenantEntry(entry: ToldByTenant): Words {
+  const { by, at, source, isDeclared, kind } = entry;
+  const authorText = by === undefined ? [] : say` by ${given(by)}`;
+  const dateText = at === undefined ? [] : say` on ${day(at)}`;
+  const creationText =
+    authorText.length + dateText.length > 0
+      ? say`, ${kind === "vip" ? "added" : "made"}${authorText}${dateText}`
+      : [];
+  const sourceText = source === undefined ? [] : say`, source ${given(source)}`;
+  return say`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${aboutWords(entry)}`;
 }
 
-function withoutWords({ list, without }: ToldByMail): Words[] {
+function describeRemovalEffect({ list, without }: ToldByMail): Words[] {
   if (without === undefined) return [];
   const { decided, otherwise, notKnown } = without;
   if (decided === 0)
@@ -187,28 +204,28 @@ function withoutWords({ list, without }: ToldByMail): Words[] {
   ];
 }
 
-interface Dated extends WhyLine {
+interface DatedLine extends WhyLine {
   readonly at: string | undefined;
 }
 
-function historyLines({ history, rollouts = [], held = [] }: WhyStory): readonly WhyLine[] {
-  const committed = history.map(eventLine);
-  const others: Dated[] = [
-    ...rollouts.map(rolloutLine),
-    ...held.flatMap((one): Dated[] => {
-      const at = one.at === undefined ? Number.NaN : Date.parse(one.at);
+function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): readonly WhyLine[] {
+  const committed = history.map(buildEventLine);
+  const others: DatedLine[] = [
+    ...rollouts.map(buildRolloutLine),
+    ...held.flatMap((item): DatedLine[] => {
+      const at = item.at === undefined ? Number.NaN : Date.parse(item.at);
       if (Number.isNaN(at)) return [];
-      const by = one.by === undefined ? [] : say` by ${given(one.by)}`;
-      const words = say`the service has it since then as ${subject(one)}${by}`;
-      return [{ from: "tenant", at: new Date(at).toISOString(), words, more: [] }];
+      const authorText = item.by === undefined ? [] : say` by ${given(item.by)}`;
+      const text = say`the service has it since then as ${formatSubject(item)}${authorText}`;
+      return [{ from: "tenant", at: new Date(at).toISOString(), words: text, more: [] }];
     }),
-  ].sort((one, other) => ((one.at ?? "") < (other.at ?? "") ? 1 : -1));
+  ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
   // Commits stay in git's order, whatever their clocks said.
-  const lines: Dated[] = [];
-  for (const one of committed) {
-    while (others[0] !== undefined && one.at !== undefined && (others[0].at ?? "") >= one.at)
-      lines.push(others.shift() as Dated);
-    lines.push(one);
+  const lines: DatedLine[] = [];
+  for (const item of committed) {
+    while (others[0] !== undefined && item.at !== undefined && (others[0].at ?? "") >= item.at)
+      lines.push(others.shift() as DatedLine);
+    lines.push(item);
   }
   return [...lines, ...others].map(({ from, at, words, more }) => ({
     from,
@@ -217,52 +234,52 @@ function historyLines({ history, rollouts = [], held = [] }: WhyStory): readonly
   }));
 }
 
-const VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
+const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
 
-function rolloutLine(one: ToldByRollout): Dated {
-  const { rollout, wave, did, kind, lists, state, digest, planDigest, rollsBack, at } = one;
-  const verb = VERBS[did] ?? given(did);
-  const what =
+function buildRolloutLine(change: ToldByRollout): DatedLine {
+  const { rollout, wave, did, kind, lists, state, digest, planDigest, rollsBack, at } = change;
+  const verb = ACTION_VERBS[did] ?? given(did);
+  const subjectText =
     kind === "vip"
       ? ["VIP"]
       : join(
           lists.map((list) => [given(list)]),
           " → ",
         );
-  const back = rollsBack === undefined ? [] : say`, which rolled back ${given(rollsBack)}`;
-  const how = state === "done" ? say`${verb}` : say`to be ${verb}: ${given(state)}`;
+  const rollbackText = rollsBack === undefined ? [] : say`, which rolled back ${given(rollsBack)}`;
+  const actionText = state === "done" ? say`${verb}` : say`to be ${verb}: ${given(state)}`;
   return {
     from: "journal",
     at,
-    words: say`${what} ${how} at the tenant by the rollout ${given(rollout)}, wave ${given(wave)}${back}`,
+    words: say`${subjectText} ${actionText} at the tenant by the rollout ${given(rollout)}, wave ${given(wave)}${rollbackText}`,
     more: [say`reviewed as ${given(digest)}; this tenant's plan ${given(planDigest)}`],
   };
 }
 
-function eventLine(event: HistoryEvent): Dated {
+function buildEventLine(event: HistoryEvent): DatedLine {
   const { commit, requests, merges } = event;
-  const more: Words[] = [];
+  const details: Words[] = [];
   if (commit !== undefined) {
-    more.push(
+    details.push(
       say`commit ${given(commit.id.slice(0, 12))} by ${given(commit.author)}: ${given(commit.subject)}`,
     );
     const { committer, committedAt, coAuthors = [], cherryPickedFrom } = commit;
     if (committer !== undefined && committedAt !== undefined)
-      more.push(
+      details.push(
         say`written on ${minute(commit.at)}; committed on ${minute(committedAt)} by ${given(committer)}`,
       );
     if (cherryPickedFrom !== undefined)
-      more.push(say`its message says it was cherry-picked from ${given(cherryPickedFrom.slice(0, 12))}`);
+      details.push(say`its message says it was cherry-picked from ${given(cherryPickedFrom.slice(0, 12))}`);
     if (coAuthors.length > 0)
-      more.push(
+      details.push(
         say`its message names as co-author ${join(
-          coAuthors.map((who) => [given(who)]),
+          coAuthors.map((coAuthor) => [given(coAuthor)]),
           ", ",
         )}`,
       );
     for (const { name, url, isClaimed } of requests) {
       const kind = name.includes("!") ? "merge" : "pull";
-      more.push(
+      details.push(
         isClaimed
           ? say`only its message claims: ${kind} request ${given(name)}`
           : say`${kind} request ${given(name)}${url === undefined ? [] : say` ${given(url)}`}`,
@@ -270,56 +287,65 @@ function eventLine(event: HistoryEvent): Dated {
     }
     const [merge] = merges;
     if (merge !== undefined)
-      more.push(
+      details.push(
         say`merged by ${given(merge.id.slice(0, 12))} on ${day(merge.committedAt ?? merge.at)}${
           merge.committer === undefined ? [] : say` (committed by ${given(merge.committer)})`
         }`,
       );
   }
-  const told = includeWords(event) ?? eventWords(event.before, event.after, event.isCutHere === true);
-  const what = event.isUndoneByMerge ? say`a merge did not take over what a branch had: ${told}` : told;
-  const words = commit === undefined ? say`not committed yet: ${what}` : what;
+  const changeText =
+    describeIncludeChange(event) ??
+    describeElementChange(event.before, event.after, event.isCutHere === true);
+  const eventText = event.isUndoneByMerge
+    ? say`a merge did not take over what a branch had: ${changeText}`
+    : changeText;
+  const text = commit === undefined ? say`not committed yet: ${eventText}` : eventText;
   // When it came into this history: an author's date stays what it was through a rebase, however long that is after.
-  return { from: "git", at: commit?.committedAt ?? commit?.at, words, more };
+  return { from: "git", at: commit?.committedAt ?? commit?.at, words: text, more: details };
 }
 
-function includeWords({ before, after, include }: HistoryEvent): Words | undefined {
+function describeIncludeChange({ before, after, include }: HistoryEvent): Words | undefined {
   if (include === undefined) return undefined;
-  const [which, how] = before === undefined ? [after, "came with"] : [before, "went with"];
+  const [element, verbText] = before === undefined ? [after, "came with"] : [before, "went with"];
   const line = say`${given(include.by)}, which includes ${given(include.file)} ${before === undefined ? "from here on" : "no more"}`;
-  return which === undefined ? line : say`${how} ${line}: ${placed(which)}${fieldsWords(which)}`;
+  return element === undefined
+    ? line
+    : say`${verbText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;
 }
 
-function fieldsWords({ fields }: PlacedElement): Words {
-  const told = Object.entries(fields).map(([name, text]) => say`${given(name)} ${given(text)}`);
-  return told.length === 0 ? [] : say` (${join(told, ", ")})`;
+function formatFields({ fields }: PlacedElement): Words {
+  const fieldTexts = Object.entries(fields).map(([name, text]) => say`${given(name)} ${given(text)}`);
+  return fieldTexts.length === 0 ? [] : say` (${join(fieldTexts, ", ")})`;
 }
 
-function eventWords(
+function describeElementChange(
   before: PlacedElement | undefined,
   after: PlacedElement | undefined,
-  isCut: boolean,
+  isTruncated: boolean,
 ): Words {
   if (before === undefined && after !== undefined) {
-    const about = fieldsWords(after);
-    if (isCut) return say`there already where this clone's history ends: ${placed(after)}${about}`;
-    return say`added to ${placed(after)}${about}`;
+    const fieldsText = formatFields(after);
+    if (isTruncated)
+      return say`there already where this clone's history ends: ${formatElementLocation(after)}${fieldsText}`;
+    return say`added to ${formatElementLocation(after)}${fieldsText}`;
   }
-  if (after === undefined) return before === undefined ? [] : say`taken out of ${placed(before)}`;
+  if (after === undefined)
+    return before === undefined ? [] : say`taken out of ${formatElementLocation(before)}`;
   if (before === undefined) return [];
   const changes: Words[] = [];
   if (before.path !== after.path) changes.push(say`moved from ${given(before.path)} to ${given(after.path)}`);
   if (before.section !== after.section) changes.push(say`list ${before.section} → ${after.section}`);
   if (before.scope !== after.scope) changes.push(say`scope ${given(before.scope)} → ${given(after.scope)}`);
   for (const name of new Set([...Object.keys(before.fields), ...Object.keys(after.fields)])) {
-    const [old, now] = [before.fields[name], after.fields[name]];
-    if (old === now) continue;
-    const shown = (text: string | undefined): Words => (text === undefined ? ["(none)"] : [given(text)]);
-    changes.push(say`${given(name)} ${shown(old)} → ${shown(now)}`);
+    const [old, current] = [before.fields[name], after.fields[name]];
+    if (old === current) continue;
+    const formatOptionalText = (text: string | undefined): Words =>
+      text === undefined ? ["(none)"] : [given(text)];
+    changes.push(say`${given(name)} ${formatOptionalText(old)} → ${formatOptionalText(current)}`);
   }
-  return say`changed in ${placed(after)}: ${join(changes, ", ")}`;
+  return say`changed in ${formatElementLocation(after)}: ${join(changes, ", ")}`;
 }
 
-function placed({ section, path, scope }: PlacedElement): Words {
-  return say`${section}${scopeWords(scope)} in ${given(path)}`;
+function formatElementLocation({ section, path, scope }: PlacedElement): Words {
+  return say`${section}${formatScopeText(scope)} in ${given(path)}`;
 }

@@ -13,9 +13,9 @@ export interface WhySubject {
 /** As what a value stands now, in files or at the tenant, each once: what files declare first. */
 export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[] {
   const subjects = new Map<string, WhySubject>();
-  for (const one of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
-    const { kind, list, verdictScope } = one;
-    const id = idOf(one);
+  for (const item of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
+    const { kind, list, verdictScope } = item;
+    const id = getSubjectId(item);
     if (!subjects.has(id)) subjects.set(id, { kind, list, verdictScope });
   }
   return [...subjects.values()];
@@ -23,44 +23,46 @@ export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[
 
 /** What of a story is of one of them. A change from one list to the other is of both. */
 export function storyOf(story: WhyStory, subject: WhySubject): WhyStory {
-  const id = idOf(subject);
-  return picked(story, (ids) => ids.includes(id));
+  const id = getSubjectId(subject);
+  return selectStory(story, (ids) => ids.includes(id));
 }
 
 /** What of a story's past is of none of them. */
 export function restOf(story: WhyStory, subjects: readonly WhySubject[]): WhyStory {
-  const known = subjects.map(idOf);
-  return picked(story, (ids) => !ids.some((id) => known.includes(id)));
+  const knownIds = subjects.map(getSubjectId);
+  return selectStory(story, (ids) => !ids.some((id) => knownIds.includes(id)));
 }
 
-function picked(story: WhyStory, isMeant: (ids: readonly string[]) => boolean): WhyStory {
+function selectStory(story: WhyStory, isSelected: (ids: readonly string[]) => boolean): WhyStory {
   const { files, held, history, rollouts, mail } = story;
-  const of = (one: WhySubject): boolean => isMeant([idOf(one)]);
+  const isSelectedSubject = (item: WhySubject): boolean => isSelected([getSubjectId(item)]);
   return {
     ...story,
-    files: files.filter(of),
+    files: files.filter(isSelectedSubject),
     history: history.filter(({ before, after }) =>
-      isMeant([before, after].flatMap((one) => (one === undefined ? [] : [idOfElement(one)]))),
+      isSelected([before, after].flatMap((item) => (item === undefined ? [] : [getElementSubjectId(item)]))),
     ),
-    ...(held === undefined ? {} : { held: held.filter(of) }),
-    ...(mail === undefined ? {} : { mail: { ...mail, of: mail.of.filter(of) } }),
+    ...(held === undefined ? {} : { held: held.filter(isSelectedSubject) }),
+    ...(mail === undefined ? {} : { mail: { ...mail, of: mail.of.filter(isSelectedSubject) } }),
     ...(rollouts === undefined
       ? {}
       : {
           rollouts: rollouts.filter(({ kind, lists, verdictScope }) =>
-            isMeant(
-              kind === "vip" ? [idOf({ kind })] : lists.map((list) => idOf({ kind, list, verdictScope })),
+            isSelected(
+              kind === "vip"
+                ? [getSubjectId({ kind })]
+                : lists.map((list) => getSubjectId({ kind, list, verdictScope })),
             ),
           ),
         }),
   };
 }
 
-function idOf({ kind, list = "", verdictScope = DEFAULT_VERDICT_SCOPE }: WhySubject): string {
+function getSubjectId({ kind, list = "", verdictScope = DEFAULT_VERDICT_SCOPE }: WhySubject): string {
   return kind === "vip" ? kind : JSON.stringify([kind, list, verdictScope]);
 }
 
-function idOfElement({ section, scope }: PlacedElement): string {
+function getElementSubjectId({ section, scope }: PlacedElement): string {
   const list = section.replace(/^remove /, "");
-  return idOf(list === "vips" ? { kind: "vip" } : { kind: "entry", list, verdictScope: scope });
+  return getSubjectId(list === "vips" ? { kind: "vip" } : { kind: "entry", list, verdictScope: scope });
 }

@@ -27,7 +27,7 @@ export function workerCommand(): Command {
         "Change this many tenants at once (default: as this machine's cores and memory allow)",
         wholeNumber,
       )
-      .action(verb(work)),
+      .action(verb(runWorkerCommand)),
     {
       examples: [
         { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
@@ -41,31 +41,31 @@ export function workerCommand(): Command {
   );
 }
 
-async function work({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
-  const place = journalPlace(database) ?? "";
-  if (!isPostgres(place)) {
+async function runWorkerCommand({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
+  const journalUrl = journalPlace(database) ?? "";
+  if (!isPostgres(journalUrl)) {
     throw new ConfigurationError(
       "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",
     );
   }
-  const stopping = new AbortController();
-  const aborted = new AbortController();
+  const stopController = new AbortController();
+  const abortController = new AbortController();
   const interrupt = (): void => {
-    if (stopping.signal.aborted) {
+    if (stopController.signal.aborted) {
       console.log("Stopping at once. What was under way goes to other workers.");
-      aborted.abort(new Error("The worker was stopped."));
+      abortController.abort(new Error("The worker was stopped."));
     } else {
       console.log("Finishing what is under way, and beginning no more. Once more to stop at once.");
-      stopping.abort();
+      stopController.abort();
     }
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
   const { runWorker } = await import("../../rollout/worker.js");
   await runWorker({
-    database: place,
+    database: journalUrl,
     log: (line) => console.log(harmless(line)),
-    stopping: stopping.signal,
-    aborted: aborted.signal,
+    stopping: stopController.signal,
+    aborted: abortController.signal,
     ...withoutUndefined({ concurrency }),
   });
   return EXIT.clean;

@@ -56,10 +56,12 @@ export class FleetNotices {
       const variables = Object.values(ADDRESSES).join(", ");
       return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
     }
-    const news = newsOf(status, this.#before);
-    const { drifted, ends, ids, now } = news;
-    if (drifted.length > 0) this.#notifier.tell("drift", ids.drift, async () => driftNotice(status, news));
-    if (ends.length > 0) this.#notifier.tell("expiring", ids.ends, async () => endsNotice(status, news));
+    const changes = newsOf(status, this.#before);
+    const { drifted, ends, ids, now } = changes;
+    if (drifted.length > 0)
+      this.#notifier.tell("drift", ids.drift, async () => buildDriftNotice(status, changes));
+    if (ends.length > 0)
+      this.#notifier.tell("expiring", ids.ends, async () => buildExpiryNotice(status, changes));
     const problem = (await this.#notifier.end(waitMs)) ?? this.#keep(now);
     return {
       ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
@@ -71,10 +73,10 @@ export class FleetNotices {
   }
 
   /** @returns why the contents could not be stored, as a sentence. */
-  #keep(now: Told): string | undefined {
+  #keep(state: Told): string | undefined {
     try {
       writeTold(this.#file, {
-        ...now,
+        ...state,
         // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
         ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#before.drift }),
         ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#before.ends }),
@@ -87,71 +89,75 @@ export class FleetNotices {
 }
 
 /** The maximum number of names and changes in a notice. */
-const SHOWN = 20;
+const MAX_ITEMS = 20;
 
-function driftNotice(status: FleetStatus, { drifted }: News): Notice {
+function buildDriftNotice(status: FleetStatus, { drifted }: News): Notice {
   const { tenants } = status;
-  const all = tenants.filter((tenant) => noticeableOf(tenant).length > 0).length;
-  const unknown = drifted.filter(({ standing }) => standing === "not-known").length;
-  const unread = tenants.filter(({ error }) => error !== undefined).length;
+  const driftedCount = tenants.filter((tenant) => noticeableOf(tenant).length > 0).length;
+  const unknownCount = drifted.filter(({ standing }) => standing === "not-known").length;
+  const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
-  const risky = differences.filter(({ risks }) => risks !== undefined).length;
+  const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;
   const dangers = countDangers(differences.map((one) => differenceTransition(one, "drift")));
   const summary = [
-    `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${risky === 0 ? "" : `, ${risky} of them risky`}.`,
+    `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
-    `Drifted in all: ${all} of ${counted(tenants.length, "tenant")}.`,
-    ...(unread === 0 ? [] : [`${unread} could not be read.`]),
-    ...(unknown === 0
+    `Drifted in all: ${driftedCount} of ${counted(tenants.length, "tenant")}.`,
+    ...(unreadCount === 0 ? [] : [`${unreadCount} could not be read.`]),
+    ...(unknownCount === 0
       ? []
       : [
-          `Of ${unknown} of them nothing here tells what a rollout left: only what no file declares so is counted.`,
+          `Of ${unknownCount} of them nothing here tells what a rollout left: only what no file declares so is counted.`,
         ]),
   ];
   return {
-    ...about("drift", status, summary),
+    ...buildNoticeHeader("drift", status, summary),
     tenants: sortByWorstDrift(drifted)
-      .slice(0, SHOWN)
+      .slice(0, MAX_ITEMS)
       .map(({ name }) => excerpt(name)),
     next: [
       {
         why: "See what it is, since when and by whom, as far as the service tells:",
-        command: statusCommand(status),
+        command: formatStatusCommand(status),
       },
     ],
     changes: groupedDifferences({ tenants: drifted }, "drift")
-      .slice(0, SHOWN)
+      .slice(0, MAX_ITEMS)
       .flatMap(({ difference, members: [first] }) =>
-        first === undefined ? [] : [changeOf(first.tenant.name, SIGNS[difference.what], difference)],
+        first === undefined
+          ? []
+          : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.what], difference)],
       ),
   };
 }
 
-function endsNotice(status: FleetStatus, { ends }: News): Notice {
+function buildExpiryNotice(status: FleetStatus, { ends }: News): Notice {
   const names = new Set(ends.flatMap(({ tenants }) => tenants));
   // The entries are sorted by expiry.
-  const first = ends[0]?.expires ?? status.until;
+  const firstDate = ends[0]?.expires ?? status.until;
   return {
-    ...about("expiring", status, [
-      `${counted(ends.length, "entry", "entries")} of ${counted(names.size, "tenant")} ${ends.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${first}.`,
+    ...buildNoticeHeader("expiring", status, [
+      `${counted(ends.length, "entry", "entries")} of ${counted(names.size, "tenant")} ${ends.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${firstDate}.`,
     ]),
-    tenants: [...names].slice(0, SHOWN).map((name) => excerpt(name)),
+    tenants: [...names].slice(0, MAX_ITEMS).map((name) => excerpt(name)),
     next: [
       {
         why: "Who needs one for longer gives it a later end in its file; see which they are:",
-        command: statusCommand(status),
+        command: formatStatusCommand(status),
       },
     ],
     changes: ends
-      .slice(0, SHOWN)
-      .flatMap(({ tenants: [name], ...end }) => (name === undefined ? [] : [changeOf(name, "remove", end)])),
+      .slice(0, MAX_ITEMS)
+      .flatMap(({ tenants: [name], ...end }) =>
+        name === undefined ? [] : [buildNoticeChange(name, "remove", end)],
+      ),
   };
 }
 
-type Change = NonNullable<Notice["changes"]>[number];
+type NoticeChange = NonNullable<Notice["changes"]>[number];
 
 /** What somebody did at the tenant. */
-const SIGNS: Readonly<Record<FleetDifference["what"], Change["sign"]>> = {
+const NOTICE_SIGNS: Readonly<Record<FleetDifference["what"], NoticeChange["sign"]>> = {
   added: "add",
   changed: "change",
   missing: "remove",
@@ -159,21 +165,25 @@ const SIGNS: Readonly<Record<FleetDifference["what"], Change["sign"]>> = {
 };
 
 /** Names only the first tenant, because a change that several tenants share appears once. */
-function changeOf(
+function buildNoticeChange(
   tenant: string,
-  sign: Change["sign"],
+  sign: NoticeChange["sign"],
   { list, value, there }: Pick<FleetDifference, "list" | "value" | "there">,
-): Change {
-  const shown = list === "vip" ? undefined : excerpt(there?.list ?? list);
+): NoticeChange {
+  const listText = list === "vip" ? undefined : excerpt(there?.list ?? list);
   return {
     tenant: excerpt(tenant),
     sign,
-    ...(shown === undefined ? {} : { list: shown }),
+    ...(listText === undefined ? {} : { list: listText }),
     value: excerpt(value, 320),
   };
 }
 
-function about(kind: "drift" | "expiring", { at, file }: FleetStatus, summary: readonly string[]) {
+function buildNoticeHeader(
+  kind: "drift" | "expiring",
+  { at, file }: FleetStatus,
+  summary: readonly string[],
+) {
   return {
     format: NOTICE_FORMAT,
     kind,
@@ -183,6 +193,6 @@ function about(kind: "drift" | "expiring", { at, file }: FleetStatus, summary: r
   } as const;
 }
 
-function statusCommand({ file }: FleetStatus): string {
+function formatStatusCommand({ file }: FleetStatus): string {
   return excerpt(`email-security fleet status --targets ${shellWord(file)}`, 500);
 }

@@ -18,34 +18,34 @@ export interface News {
 /**
  * Finds the changes since the last notice. Drift that was fixed and returns is new again. For an unreadable tenant, the stored state stays.
  */
-export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): News {
-  const known = new Map(Object.entries(before.drift));
-  const now = new Map<string, readonly string[]>();
-  const fresh: string[] = [];
+export function newsOf({ tenants, ends, today }: FleetStatus, sent: Told): News {
+  const sentDrift = new Map(Object.entries(sent.drift));
+  const currentDrift = new Map<string, readonly string[]>();
+  const newHashes: string[] = [];
   const drifted = tenants.flatMap((tenant) => {
     const { name, error } = tenant;
-    const told = new Set(known.get(name));
-    const all = noticeableOf(tenant);
-    const marks = error === undefined ? all.map(driftMark) : [...told];
-    if (marks.length > 0) now.set(name, marks);
-    const drift = all.filter((one) => !told.has(driftMark(one)));
-    fresh.push(...drift.map((one) => `${name} ${driftMark(one)}`));
-    return drift.length === 0 ? [] : [{ ...tenant, drift }];
+    const sentHashes = new Set(sentDrift.get(name));
+    const noticeable = noticeableOf(tenant);
+    const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
+    if (hashes.length > 0) currentDrift.set(name, hashes);
+    const newDrift = noticeable.filter((difference) => !sentHashes.has(hashDrift(difference)));
+    newHashes.push(...newDrift.map((difference) => `${name} ${hashDrift(difference)}`));
+    return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
   });
-  const ahead = ends.filter(({ isOver }) => !isOver);
-  const toldEnds = new Set(before.ends);
-  const newEnds = ahead.filter((one) => !toldEnds.has(endMark(one)));
+  const upcoming = ends.filter(({ isOver }) => !isOver);
+  const sentExpiries = new Set(sent.ends);
+  const newExpiring = upcoming.filter((difference) => !sentExpiries.has(hashExpiry(difference)));
   // The entries of unusable files are unknown. They have not expired, and must not be new again once the files are fixed.
-  const isUnknown = tenants.some(({ standing }) => standing === "unusable");
-  const nowEnds = new Set([...ahead.map(endMark), ...(isUnknown ? toldEnds : [])]);
+  const hasUnusable = tenants.some(({ standing }) => standing === "unusable");
+  const currentExpiries = new Set([...upcoming.map(hashExpiry), ...(hasUnusable ? sentExpiries : [])]);
   return {
     drifted,
-    ends: newEnds,
+    ends: newExpiring,
     ids: {
-      drift: `drift-${mark([today, fresh.sort()])}`,
-      ends: `expiring-${mark([today, newEnds.map(endMark).sort()])}`,
+      drift: `drift-${hashValues([today, newHashes.sort()])}`,
+      ends: `expiring-${hashValues([today, newExpiring.map(hashExpiry).sort()])}`,
     },
-    now: { format: 1, drift: Object.fromEntries(now), ends: [...nowEnds] },
+    now: { format: 1, drift: Object.fromEntries(currentDrift), ends: [...currentExpiries] },
   };
 }
 
@@ -63,14 +63,14 @@ export function noticeableOf({
 }
 
 /** Hashes what somebody did. Excludes the declarations of the files, which may change independently. */
-function driftMark({ what, list, value, scope, there }: FleetDifference): string {
-  return mark([what, list, value, scope, there && comparedValues(there), there?.by, there?.at]);
+function hashDrift({ what, list, value, scope, there }: FleetDifference): string {
+  return hashValues([what, list, value, scope, there && comparedValues(there), there?.by, there?.at]);
 }
 
-function endMark({ list, value, scope, expires, place }: FleetEnd): string {
-  return mark([list, value, scope, expires, place.file]);
+function hashExpiry({ list, value, scope, expires, place }: FleetEnd): string {
+  return hashValues([list, value, scope, expires, place.file]);
 }
 
-function mark(of: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(of)).digest("base64url").slice(0, 22);
+function hashValues(values: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(values)).digest("base64url").slice(0, 22);
 }

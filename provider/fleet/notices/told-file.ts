@@ -7,19 +7,19 @@ import { printable, quote } from "../../settings/text";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-const marks = z.array(z.string().max(100)).readonly();
+const hashesSchema = z.array(z.string().max(100)).readonly();
 
-const schema = z
+const sentNoticesSchema = z
   .strictObject({
     format: z.literal(1),
     /** By tenant name. */
-    drift: z.record(z.string(), marks).readonly(),
-    ends: marks,
+    drift: z.record(z.string(), hashesSchema).readonly(),
+    ends: hashesSchema,
   })
   .readonly();
 
 /** The present facts that receivers were notified about, as hashes. The file therefore reveals nothing about the contents of tenants. */
-export type Told = z.output<typeof schema>;
+export type Told = z.output<typeof sentNoticesSchema>;
 
 /**
  * Reads the stored state of notices. Empty if there is no such file.
@@ -28,22 +28,22 @@ export type Told = z.output<typeof schema>;
  * would then send the same notices.
  */
 export function readTold(file: string): Told {
-  let why: string;
+  let reason: string;
   try {
     accessSync(dirname(file), constants.W_OK);
   } catch (cause) {
-    throw unwritable(file, cause);
+    throw buildWriteError(file, cause);
   }
   try {
-    const { data } = schema.safeParse(JSON.parse(readPlainFile(file, MAX_BYTES).toString("utf8")));
+    const { data } = sentNoticesSchema.safeParse(JSON.parse(readPlainFile(file, MAX_BYTES).toString("utf8")));
     if (data !== undefined) return data;
-    why = "it is not what this release writes";
+    reason = "it is not what this release writes";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
-    why = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
+    reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
   }
   throw new ConfigurationError(
-    `${quote(file, 300)} does not keep what was told: ${printable(why)}. Name a file of its own for --notify; where there is none, one is made, and all is told.`,
+    `${quote(file, 300)} does not keep what was told: ${printable(reason)}. Name a file of its own for --notify; where there is none, one is made, and all is told.`,
   );
 }
 
@@ -52,18 +52,18 @@ export function readTold(file: string): Told {
  *
  * @throws {ConfigurationError} if it can't be written.
  */
-export function writeTold(file: string, told: Told): void {
-  const next = `${file}.${process.pid}.new`;
+export function writeTold(file: string, notices: Told): void {
+  const temporaryFile = `${file}.${process.pid}.new`;
   try {
-    writeFileSync(next, `${JSON.stringify(told)}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(next, file);
+    writeFileSync(temporaryFile, `${JSON.stringify(notices)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(temporaryFile, file);
   } catch (cause) {
-    rmSync(next, { force: true });
-    throw unwritable(file, cause);
+    rmSync(temporaryFile, { force: true });
+    throw buildWriteError(file, cause);
   }
 }
 
-function unwritable(file: string, cause: unknown): ConfigurationError {
-  const why = printable((cause as Error).message);
-  return new ConfigurationError(`What was told can't be kept in ${quote(file, 300)}: ${why}.`, { cause });
+function buildWriteError(file: string, cause: unknown): ConfigurationError {
+  const reason = printable((cause as Error).message);
+  return new ConfigurationError(`What was told can't be kept in ${quote(file, 300)}: ${reason}.`, { cause });
 }

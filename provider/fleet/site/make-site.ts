@@ -15,17 +15,17 @@ export class SiteMaker {
   readonly #store = new EntryStore();
   readonly #ages: AllowAges;
   /** Receives the mail evidence of one tenant. Undefined if the site doesn't need it, so that no mail is read. */
-  readonly mail: ((name: string, mail: EvidenceBase) => void) | undefined;
+  readonly mail: ((name: string, onMail: EvidenceBase) => void) | undefined;
 
   /**
    * @param path the directory of the site, which is created if necessary.
    * @param source the targets file.
-   * @param isMailWanted whether the tenants' mail is read too.
+   * @param includesMail whether the tenants' mail is read too.
    * @throws {ConfigurationError} if the directory can't be used. No tenant has been read then.
    */
-  constructor(path: string, source: string, isMailWanted: boolean, nowMs = Date.now()) {
+  constructor(path: string, source: string, includesMail: boolean, nowMs = Date.now()) {
     this.#folder = openSite(path, source);
-    this.mail = isMailWanted ? (name, mail) => this.#store.mail(name, mail) : undefined;
+    this.mail = includesMail ? (name, mail) => this.#store.mail(name, mail) : undefined;
     this.#ages = new AllowAges(nowMs);
   }
 

@@ -20,7 +20,7 @@ export type SiteFile = readonly [path: string, text: string];
 const SCRIPTS = ["store.js", "search.js", "told.js", "pages.js"];
 
 /** The number of entries in one data file. The page of a tenant loads a few of these files, and the search loads all. */
-const CHUNK = 1_000;
+const CHUNK_SIZE = 1_000;
 
 /**
  * Generates the files of a site one by one, to keep memory use low. Data and assets come first, with names that depend on their contents.
@@ -29,93 +29,102 @@ const CHUNK = 1_000;
 export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const { status, entries, rollouts } = data;
   const script = SCRIPTS.map((file) => readFileSync(join(__dirname, "browser", file), "utf8")).join("");
-  const style = hashed("assets/site", "css", SITE_STYLE);
-  const scripts = hashed("assets/site", "js", script);
+  const style = buildHashedFile("assets/site", "css", SITE_STYLE);
+  const scripts = buildHashedFile("assets/site", "js", script);
   yield style;
   yield scripts;
   const chunks: string[] = [];
-  for (let first = 0; first < entries.rows.length; first += CHUNK) {
-    const rows = entries.rows.slice(first, first + CHUNK);
+  for (let first = 0; first < entries.rows.length; first += CHUNK_SIZE) {
+    const rows = entries.rows.slice(first, first + CHUNK_SIZE);
     const text = `fleetSite.takeEntries(${first}, ${scriptJson(rows)});\n`;
-    const file = hashed(`data/entries-${chunks.length}`, "js", text);
+    const file = buildHashedFile(`data/entries-${chunks.length}`, "js", text);
     chunks.push(file[0]);
     yield file;
   }
-  const fleet = hashed("data/fleet", "js", `fleetSite.takeFleet(${scriptJson(fleetOf(data, chunks))});\n`);
+  const fleet = buildHashedFile(
+    "data/fleet",
+    "js",
+    `fleetSite.takeFleet(${scriptJson(buildFleetData(data, chunks))});\n`,
+  );
   yield fleet;
-  const shell: Shell = { status, style: style[0], script: scripts[0], fleet: fleet[0] };
-  const ends = byTenant(status.ends);
-  const reviews = byTenant(status.reviews);
-  const findings = byTenant(status.findings);
+  const layout: Shell = { status, style: style[0], script: scripts[0], fleet: fleet[0] };
+  const expiringByTenant = groupByTenant(status.ends);
+  const reviewsByTenant = groupByTenant(status.reviews);
+  const findingsByTenant = groupByTenant(status.findings);
   for (const tenant of status.tenants) {
     const { name, stack } = tenant;
-    const own = entries.tenants.get(name) ?? { ranges: [], unlike: [] };
+    const tenantEntries = entries.tenants.get(name) ?? { ranges: [], unlike: [] };
     yield [
       tenantPage(name),
-      tenantHtml(shell, {
+      tenantHtml(layout, {
         tenant,
-        entries: own,
-        ends: ends.get(name) ?? [],
-        reviews: reviews.get(name) ?? [],
-        findings: findings.get(name) ?? [],
+        entries: tenantEntries,
+        ends: expiringByTenant.get(name) ?? [],
+        reviews: reviewsByTenant.get(name) ?? [],
+        findings: findingsByTenant.get(name) ?? [],
         history: rollouts?.stacks.get(stack) ?? [],
         runs: data.runs,
-        data: chunksOf(own, chunks),
+        data: getChunkFiles(tenantEntries, chunks),
       }),
     ];
   }
   const tenants = new Set(status.tenants.map(({ name }) => name));
-  const { rollouts: recent = [] } = rollouts ?? {};
-  for (const shown of recent) {
-    yield [rolloutPage(shown.report.id), rolloutHtml(shell, { shown, rollouts: recent, tenants })];
+  const { rollouts: recentRollouts = [] } = rollouts ?? {};
+  for (const details of recentRollouts) {
+    yield [
+      rolloutPage(details.report.id),
+      rolloutHtml(layout, { shown: details, rollouts: recentRollouts, tenants }),
+    ];
   }
-  yield ["tenants.html", tenantsPage(shell)];
-  yield ["rollouts.html", rolloutsPage(shell, rollouts, tenants)];
-  yield ["attention.html", attentionPage(shell)];
-  yield ["entry.html", entryPage(shell)];
-  yield ["index.html", overviewPage(shell, data)];
+  yield ["tenants.html", tenantsPage(layout)];
+  yield ["rollouts.html", rolloutsPage(layout, rollouts, tenants)];
+  yield ["attention.html", attentionPage(layout)];
+  yield ["entry.html", entryPage(layout)];
+  yield ["index.html", overviewPage(layout, data)];
 }
 
 /** The data about tenants that the search needs. */
-function fleetOf({ status, entries }: SiteData, chunks: readonly string[]) {
-  const told = ({ name, standing }: TenantStatus) => {
+function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
+  const toTenantData = ({ name, standing }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
-    const about = { name, page: tenantPage(name), standing, ranges, unlike };
-    return mail === undefined ? about : { ...about, mail: mail.seen };
+    const tenantData = { name, page: tenantPage(name), standing, ranges, unlike };
+    return mail === undefined ? tenantData : { ...tenantData, mail: mail.seen };
   };
   return {
     fields: ENTRY_FIELDS,
     facts: ENTRY_FACTS,
     // Relative to the file that names them.
     chunks: chunks.map((file) => file.slice("data/".length)),
-    tenants: status.tenants.map(told),
+    tenants: status.tenants.map(toTenantData),
   };
 }
 
 /** The data files that contain a tenant's entries. */
-function chunksOf({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
+function getChunkFiles({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
   const needed = new Set<number>();
   for (const [first, last] of [...ranges, ...unlike.map(([entry]) => [entry, entry] as const)]) {
-    for (let chunk = Math.floor(first / CHUNK); chunk <= Math.floor(last / CHUNK); chunk += 1)
+    for (let chunk = Math.floor(first / CHUNK_SIZE); chunk <= Math.floor(last / CHUNK_SIZE); chunk += 1)
       needed.add(chunk);
   }
-  return [...needed].sort((one, other) => one - other).flatMap((chunk) => chunks[chunk] ?? []);
+  return [...needed].sort((item, other) => item - other).flatMap((chunk) => chunks[chunk] ?? []);
 }
 
-function byTenant<T extends { readonly tenants: readonly string[] }>(all: readonly T[]): Map<string, T[]> {
-  const found = new Map<string, T[]>();
-  for (const one of all) {
-    for (const name of one.tenants) {
-      const some = found.get(name);
+function groupByTenant<T extends { readonly tenants: readonly string[] }>(
+  items: readonly T[],
+): Map<string, T[]> {
+  const itemsByTenant = new Map<string, T[]>();
+  for (const item of items) {
+    for (const name of item.tenants) {
+      const tenantItems = itemsByTenant.get(name);
       // On a tenant's own page, the point applies only to that tenant.
-      const own = { ...one, tenants: [name] };
-      if (some === undefined) found.set(name, [own]);
-      else some.push(own);
+      const tenantItem = { ...item, tenants: [name] };
+      if (tenantItems === undefined) itemsByTenant.set(name, [tenantItem]);
+      else tenantItems.push(tenantItem);
     }
   }
-  return found;
+  return itemsByTenant;
 }
 
-function hashed(name: string, ending: string, text: string): SiteFile {
-  return [`${name}-${digestOf(text)}.${ending}`, text];
+function buildHashedFile(name: string, extension: string, text: string): SiteFile {
+  return [`${name}-${digestOf(text)}.${extension}`, text];
 }

@@ -21,8 +21,8 @@ import type { SiteFile } from "./site-files";
 export const MARKER = ".email-security-site.json";
 
 /** The directory of the stored runs, with a small file for each. */
-const RUNS = "data/runs";
-const FOLDERS = ["assets", "data", RUNS, "tenants", "rollouts"];
+const RUNS_DIRECTORY = "data/runs";
+const SITE_DIRECTORIES = ["assets", "data", RUNS_DIRECTORY, "tenants", "rollouts"];
 const RUN_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.json$/;
 const STAGE_NAME = /^\.email-security-new-\w{6}$/;
 const MAX_MARKER_BYTES = 32 * 1024 * 1024;
@@ -57,21 +57,21 @@ export function openSite(path: string, source?: string): SiteFolder {
       );
     }
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const files = markedIn(path);
-    for (const folder of FOLDERS) {
-      const stat = statOf(join(path, folder));
+    const files = readMarker(path);
+    for (const directory of SITE_DIRECTORIES) {
+      const stat = readStats(join(path, directory));
       if (stat !== undefined && !stat.isDirectory()) {
-        throw new Error(`${quote(join(path, folder), 300)} is no folder, or a link to one`);
+        throw new Error(`${quote(join(path, directory), 300)} is no folder, or a link to one`);
       }
     }
-    refuseOthers(
+    assertNoForeignFiles(
       path,
       ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"],
       files,
     );
-    return { path, files, ...runsIn(join(path, RUNS)) };
+    return { path, files, ...readRuns(join(path, RUNS_DIRECTORY)) };
   } catch (error) {
-    throw refused(path, error);
+    throw toSiteError(path, error);
   }
 }
 
@@ -85,15 +85,15 @@ export function openSite(path: string, source?: string): SiteFolder {
  * @throws {ConfigurationError} if the site can't be written.
  */
 export function writeSite(
-  { path, files: known, runs }: SiteFolder,
+  { path, files: previousFiles, runs }: SiteFolder,
   files: Iterable<SiteFile>,
   run: SiteRun,
 ): { readonly files: number; readonly bytes: number } {
   let stage: string | undefined;
   try {
-    removeForsaken(path);
+    removeStaleStages(path);
     // Another run may have written while this one was reading tenants.
-    const before = new Set([...known, ...markedIn(path)]);
+    const ownFiles = new Set([...previousFiles, ...readMarker(path)]);
     stage = mkdtempSync(join(path, ".email-security-new-"));
     const written: string[] = [];
     let bytes = 0;
@@ -103,42 +103,44 @@ export function writeSite(
       stageFile(stage, file, text);
       written.push(file);
     }
-    refuseOthers(path, written, before);
-    const own = `${RUNS}/${runFile(run)}`;
-    stageFile(stage, own, `${JSON.stringify(run)}\n`);
-    for (const folder of FOLDERS) mkdirSync(join(path, folder), { recursive: true });
+    assertNoForeignFiles(path, written, ownFiles);
+    const runPath = `${RUNS_DIRECTORY}/${runFile(run)}`;
+    stageFile(stage, runPath, `${JSON.stringify(run)}\n`);
+    for (const directory of SITE_DIRECTORIES) mkdirSync(join(path, directory), { recursive: true });
     // Lists the new files before they are moved. If this run is killed, the next one then knows that they belong to the site.
-    mark(path, stage, [...new Set([...before, ...written])]);
+    writeMarker(path, stage, [...new Set([...ownFiles, ...written])]);
     for (const file of written) renameSync(join(stage, file), join(path, file));
-    renameSync(join(stage, own), join(path, own));
-    const now = new Set(written);
-    for (const file of before) if (!now.has(file) && isSitePath(file)) removeFile(join(path, file));
-    const stay = new Set(keptRuns(runs, run).map(runFile));
-    for (const one of runs) if (!stay.has(runFile(one))) removeFile(join(path, RUNS, runFile(one)));
-    mark(path, stage, written);
+    renameSync(join(stage, runPath), join(path, runPath));
+    const writtenFiles = new Set(written);
+    for (const file of ownFiles)
+      if (!writtenFiles.has(file) && isSitePath(file)) removeFile(join(path, file));
+    const keptNames = new Set(keptRuns(runs, run).map(runFile));
+    for (const previousRun of runs)
+      if (!keptNames.has(runFile(previousRun))) removeFile(join(path, RUNS_DIRECTORY, runFile(previousRun)));
+    writeMarker(path, stage, written);
     return { files: written.length, bytes };
   } catch (error) {
-    throw refused(path, error);
+    throw toSiteError(path, error);
   } finally {
     if (stage !== undefined) rmSync(stage, { recursive: true, force: true });
   }
 }
 
-function markedIn(path: string): ReadonlySet<string> {
+function readMarker(path: string): ReadonlySet<string> {
   const file = join(path, MARKER);
-  if (statOf(file) === undefined) return new Set();
-  let marked: unknown;
+  if (readStats(file) === undefined) return new Set();
+  let content: unknown;
   try {
-    marked = JSON.parse(readPlainFile(file, MAX_MARKER_BYTES).toString("utf8"));
+    content = JSON.parse(readPlainFile(file, MAX_MARKER_BYTES).toString("utf8"));
   } catch (error) {
     throw new Error(`${MARKER} can't be read: ${(error as Error).message}`);
   }
-  const { data } = markerSchema.safeParse(marked);
+  const { data } = markerSchema.safeParse(content);
   if (data === undefined) throw new Error(`${MARKER} is not what this release writes`);
   return new Set(data.files.filter(isSitePath));
 }
 
-function mark(path: string, stage: string, files: readonly string[]): void {
+function writeMarker(path: string, stage: string, files: readonly string[]): void {
   writeFileSync(join(stage, MARKER), `${JSON.stringify({ format: 1, files })}\n`);
   renameSync(join(stage, MARKER), join(path, MARKER));
 }
@@ -149,8 +151,8 @@ function stageFile(stage: string, file: string, text: string): void {
 }
 
 /** Files that the site would replace but has not written belong to somebody else. */
-function refuseOthers(path: string, files: readonly string[], own: ReadonlySet<string>): void {
-  const foreign = files.find((file) => !own.has(file) && statOf(join(path, file)) !== undefined);
+function assertNoForeignFiles(path: string, files: readonly string[], ownFiles: ReadonlySet<string>): void {
+  const foreign = files.find((file) => !ownFiles.has(file) && readStats(join(path, file)) !== undefined);
   if (foreign === undefined) return;
   throw new Error(
     `${quote(foreign)} is there, and by ${MARKER} no run of this command has written it. Choose another folder, or move it away`,
@@ -158,18 +160,19 @@ function refuseOthers(path: string, files: readonly string[], own: ReadonlySet<s
 }
 
 /** Reads the stored runs. Files that are none of them are left alone. */
-function runsIn(folder: string): Pick<SiteFolder, "runs" | "brokenRuns"> {
-  const [runs, brokenRuns]: [SiteRun[], string[]] = [[], []];
-  const names = statOf(folder) === undefined ? [] : readdirSync(folder).filter((name) => RUN_NAME.test(name));
+function readRuns(directory: string): Pick<SiteFolder, "runs" | "brokenRuns"> {
+  const [runs, unreadableRuns]: [SiteRun[], string[]] = [[], []];
+  const names =
+    readStats(directory) === undefined ? [] : readdirSync(directory).filter((name) => RUN_NAME.test(name));
   for (const name of names.sort()) {
-    const run = runIn(join(folder, name));
-    if (run === undefined || runFile(run) !== name) brokenRuns.push(join(folder, name));
+    const run = readRunFile(join(directory, name));
+    if (run === undefined || runFile(run) !== name) unreadableRuns.push(join(directory, name));
     else runs.push(run);
   }
-  return { runs, brokenRuns };
+  return { runs, brokenRuns: unreadableRuns };
 }
 
-function runIn(file: string): SiteRun | undefined {
+function readRunFile(file: string): SiteRun | undefined {
   try {
     return readRun(readPlainFile(file, MAX_RUN_BYTES).toString("utf8"));
   } catch {
@@ -178,9 +181,9 @@ function runIn(file: string): SiteRun | undefined {
 }
 
 /** Deletes the staging directories of killed runs. Skips recent ones, because their run may still be in progress. */
-function removeForsaken(path: string): void {
+function removeStaleStages(path: string): void {
   for (const name of readdirSync(path)) {
-    const stat = STAGE_NAME.test(name) ? statOf(join(path, name)) : undefined;
+    const stat = STAGE_NAME.test(name) ? readStats(join(path, name)) : undefined;
     if (stat?.isDirectory() === true && Date.now() - stat.mtimeMs > HOUR_MS) {
       rmSync(join(path, name), { recursive: true, force: true });
     }
@@ -188,19 +191,19 @@ function removeForsaken(path: string): void {
 }
 
 function removeFile(file: string): void {
-  const stat = statOf(file);
+  const stat = readStats(file);
   if (stat !== undefined && !stat.isDirectory()) rmSync(file, { force: true });
 }
 
 /** Doesn't follow links. */
-function statOf(path: string): Stats | undefined {
+function readStats(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-function refused(path: string, error: unknown): ConfigurationError {
+function toSiteError(path: string, error: unknown): ConfigurationError {
   if (error instanceof ConfigurationError) return error;
-  const why = error instanceof Error ? error.message : String(error);
-  return new ConfigurationError(`The site can't be written to ${quote(path, 300)}: ${printable(why)}.`, {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ConfigurationError(`The site can't be written to ${quote(path, 300)}: ${printable(reason)}.`, {
     cause: error,
   });
 }

@@ -7,11 +7,11 @@ import { withoutUndefined } from "../../settings/without-undefined";
 
 /** The declarations of past rollouts, from the files that the journal keeps. Reads the files of each rollout only once. */
 export class AppliedSettings {
-  readonly #files: Reached["files"];
+  readonly #readFiles: Reached["files"];
   readonly #rollouts = new Map<string, Promise<readonly [files: PackedFiles, cache: ReadCache]>>();
 
-  constructor(files: Reached["files"]) {
-    this.#files = files;
+  constructor(readFiles: Reached["files"]) {
+    this.#readFiles = readFiles;
   }
 
   /**
@@ -21,7 +21,7 @@ export class AppliedSettings {
    * @throws {JournalError} if the journal can't be read.
    */
   async of({ rollout, today, settings: file, fingerprint }: ReachedBy): Promise<KnownLists | undefined> {
-    const [{ bundle, folder }, cache] = await this.#of(rollout);
+    const [{ bundle, folder }, cache] = await this.#readRolloutFiles(rollout);
     const readFile = (path: string): string => {
       const bytes = bundle.get(posix.join(folder, path.replaceAll("\\", "/")));
       if (bytes === undefined) throw new Error("the rollout's journal has no such file");
@@ -30,17 +30,17 @@ export class AppliedSettings {
     const options = { readFile, cache, ownDomains: [], together: false, today };
     const { draft } = inspectSettings(join(file), options);
     if (draft === undefined) return undefined;
-    const list = (declared: readonly { readonly key: string; readonly text: string }[]) => ({
+    const toKnownList = (declared: readonly { readonly key: string; readonly text: string }[]) => ({
       content: Object.fromEntries(declared.map(({ key, text }) => [key, text])),
       ...withoutUndefined({ fingerprint }),
     });
-    return { entries: list(draft.entries), vips: list(draft.vips) };
+    return { entries: toKnownList(draft.entries), vips: toKnownList(draft.vips) };
   }
 
-  async #of(rollout: string): Promise<readonly [PackedFiles, ReadCache]> {
-    const known =
-      this.#rollouts.get(rollout) ?? this.#files(rollout).then((files) => [files, new Map()] as const);
-    this.#rollouts.set(rollout, known);
-    return await known;
+  async #readRolloutFiles(rollout: string): Promise<readonly [PackedFiles, ReadCache]> {
+    const filesPromise =
+      this.#rollouts.get(rollout) ?? this.#readFiles(rollout).then((files) => [files, new Map()] as const);
+    this.#rollouts.set(rollout, filesPromise);
+    return await filesPromise;
   }
 }

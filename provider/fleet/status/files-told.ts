@@ -5,8 +5,8 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { FleetEnd, FleetFinding, FleetLine } from "./status-schema";
 
 /** The status reports expiry with the entries themselves. */
-const OF_ENDS: ReadonlySet<string> = new Set(["expired", "expires-soon"]);
-const OF_REVIEWS: ReadonlySet<string> = new Set(["review-overdue", "never-reviewed"]);
+const EXPIRY_CODES: ReadonlySet<string> = new Set(["expired", "expires-soon"]);
+const REVIEW_CODES: ReadonlySet<string> = new Set(["review-overdue", "never-reviewed"]);
 
 const LEVELS: readonly Finding["level"][] = ["error", "warning", "note"];
 
@@ -16,8 +16,8 @@ const LEVELS: readonly Finding["level"][] = ["error", "warning", "note"];
  */
 export class FilesTold {
   readonly #until: string;
-  readonly #ends = new Map<string, Gathered<FleetEnd>>();
-  readonly #findings = new Map<string, Gathered<FleetFinding>>();
+  readonly #ends = new Map<string, Collected<FleetEnd>>();
+  readonly #findings = new Map<string, Collected<FleetFinding>>();
 
   /** @param until the last day (UTC) of the expiry dates to report. */
   constructor(until: string) {
@@ -26,22 +26,22 @@ export class FilesTold {
 
   /** Adds the facts about one tenant's files. */
   add(name: string, settings: Settings, findings: readonly Finding[]): void {
-    for (const one of [...settings.entries, ...settings.vips, ...settings.expired]) {
-      const { expires } = one;
+    for (const entry of [...settings.entries, ...settings.vips, ...settings.expired]) {
+      const { expires } = entry;
       if (expires === undefined || expires === "never" || expires > this.#until) continue;
-      const { file, line, column } = one.place;
-      gather(this.#ends, `${file} ${line}:${column}`, name, () =>
-        endOf(one, expires, expires < settings.today),
+      const { file, line, column } = entry.place;
+      collect(this.#ends, `${file} ${line}:${column}`, name, () =>
+        buildExpiringEntry(entry, expires, expires < settings.today),
       );
     }
     for (const { code, level, message, place } of findings) {
-      if (OF_ENDS.has(code)) continue;
-      const at = place === undefined ? name : `${place.file} ${place.line}:${place.column}`;
-      gather(this.#findings, `${code} ${at} ${message}`, name, () => ({
+      if (EXPIRY_CODES.has(code)) continue;
+      const locationKey = place === undefined ? name : `${place.file} ${place.line}:${place.column}`;
+      collect(this.#findings, `${code} ${locationKey} ${message}`, name, () => ({
         code,
         level,
         message,
-        ...withoutUndefined({ place: lineIn(place) }),
+        ...withoutUndefined({ place: toFileLine(place) }),
       }));
     }
   }
@@ -55,82 +55,84 @@ export class FilesTold {
 
   /** The expired and expiring entries, the earliest first. */
   get ends(): readonly FleetEnd[] {
-    return all(this.#ends).sort(
-      (one, other) => compared(one.expires, other.expires) || byPlace(one.place, other.place),
+    return listCollected(this.#ends).sort(
+      (one, other) => compareText(one.expires, other.expires) || compareLocations(one.place, other.place),
     );
   }
 
   /** The entries that are due for review under the team's policy. */
   get reviews(): readonly FleetFinding[] {
-    return this.#told((code) => OF_REVIEWS.has(code));
+    return this.#selectFindings((code) => REVIEW_CODES.has(code));
   }
 
   /** All other findings, the worst first, then those of the most tenants. */
   get findings(): readonly FleetFinding[] {
-    return this.#told((code) => !OF_REVIEWS.has(code));
+    return this.#selectFindings((code) => !REVIEW_CODES.has(code));
   }
 
-  #told(isMeant: (code: string) => boolean): readonly FleetFinding[] {
-    return all(this.#findings)
-      .filter(({ code }) => isMeant(code))
+  #selectFindings(isSelected: (code: string) => boolean): readonly FleetFinding[] {
+    return listCollected(this.#findings)
+      .filter(({ code }) => isSelected(code))
       .sort(
         (one, other) =>
           LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level) ||
           other.tenants.length - one.tenants.length ||
-          byPlace(one.place, other.place),
+          compareLocations(one.place, other.place),
       );
   }
 }
 
 /** Makes the order independent of which tenant answers first. */
-function byPlace(one: FleetLine | undefined, other: FleetLine | undefined): number {
-  return compared(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
+function compareLocations(one: FleetLine | undefined, other: FleetLine | undefined): number {
+  return compareText(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
 }
 
-function compared(one: string, other: string): number {
+function compareText(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-interface Gathered<T> {
+interface Collected<T> {
   readonly told: Omit<T, "tenants">;
   readonly tenants: string[];
 }
 
-function gather<T>(
-  into: Map<string, Gathered<T>>,
+function collect<T>(
+  target: Map<string, Collected<T>>,
   key: string,
   name: string,
-  told: () => Omit<T, "tenants">,
+  buildValue: () => Omit<T, "tenants">,
 ) {
-  const known = into.get(key);
-  if (known === undefined) into.set(key, { told: told(), tenants: [name] });
+  const existing = target.get(key);
+  if (existing === undefined) target.set(key, { told: buildValue(), tenants: [name] });
   // A file that is included twice by one tenant yields the same finding twice.
-  else if (known.tenants.at(-1) !== name) known.tenants.push(name);
+  else if (existing.tenants.at(-1) !== name) existing.tenants.push(name);
 }
 
-function all<T extends { readonly tenants: readonly string[] }>(from: Map<string, Gathered<T>>): T[] {
-  return [...from.values()].map(({ told, tenants }) => ({ ...told, tenants }) as unknown as T);
+function listCollected<T extends { readonly tenants: readonly string[] }>(
+  collected: Map<string, Collected<T>>,
+): T[] {
+  return [...collected.values()].map(({ told, tenants }) => ({ ...told, tenants }) as unknown as T);
 }
 
-function endOf(
-  one: DeclaredEntry | DeclaredVip,
+function buildExpiringEntry(
+  entry: DeclaredEntry | DeclaredVip,
   expires: string,
-  isOver: boolean,
+  isExpired: boolean,
 ): Omit<FleetEnd, "tenants"> {
-  const { owner, ticket, place } = one;
+  const { owner, ticket, place } = entry;
   const scope =
-    one.kind === "vip" || one.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
+    entry.kind === "vip" || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope;
   return {
-    list: one.kind === "vip" ? "vip" : one.list,
-    value: one.kind === "vip" ? one.email : one.value,
+    list: entry.kind === "vip" ? "vip" : entry.list,
+    value: entry.kind === "vip" ? entry.email : entry.value,
     ...withoutUndefined({ scope }),
     expires,
-    isOver,
+    isOver: isExpired,
     ...withoutUndefined({ owner, ticket }),
     place: { file: place.file, line: place.line },
   };
 }
 
-function lineIn(place: Place | undefined): FleetLine | undefined {
+function toFileLine(place: Place | undefined): FleetLine | undefined {
   return place && { file: place.file, line: place.line };
 }

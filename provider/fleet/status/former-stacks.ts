@@ -37,12 +37,12 @@ export class FormerStacks {
     const names = new Set([...(states?.names() ?? []), ...(reached?.stacks.keys() ?? [])]);
     const orphans: OrphanedStack[] = [];
     for (const stack of [...names].filter((name) => !declared.has(name)).sort()) {
-      const last = reached?.stacks.get(stack)?.last;
+      const lastRollout = reached?.stacks.get(stack)?.last;
       const state = states?.of({ name: stack, stack });
       // A stack that was removed with its tenant can't be a former stack.
       if (state?.isThere === false) continue;
-      const known = state?.known ?? (last && (await applied?.of(last)));
-      if (known !== undefined) orphans.push({ stack, known, ...withoutUndefined({ last }) });
+      const known = state?.known ?? (lastRollout && (await applied?.of(lastRollout)));
+      if (known !== undefined) orphans.push({ stack, known, ...withoutUndefined({ last: lastRollout }) });
     }
     return orphans;
   }

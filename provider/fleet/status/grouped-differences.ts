@@ -18,18 +18,24 @@ export type DifferenceKind = "drift" | "behind" | "unattributed";
  */
 export function groupedDifferences(
   { tenants }: Pick<FleetStatus, "tenants">,
-  which: DifferenceKind,
+  kind: DifferenceKind,
 ): readonly DifferenceGroup[] {
-  const of = (tenant: TenantStatus): readonly FleetDifference[] => tenant[which] ?? [];
-  const ordered = tenants.toSorted((one, other) => worstOf(of(one), which) - worstOf(of(other), which));
-  const all = ordered.flatMap((tenant) => of(tenant).map((difference) => ({ tenant, difference })));
-  const groups = [...Map.groupBy(all, ({ difference }) => identityOf(difference)).values()];
+  const getDifferences = (tenant: TenantStatus): readonly FleetDifference[] => tenant[kind] ?? [];
+  const ordered = tenants.toSorted(
+    (one, other) => getWorstRank(getDifferences(one), kind) - getWorstRank(getDifferences(other), kind),
+  );
+  const tenantDifferences = ordered.flatMap((tenant) =>
+    getDifferences(tenant).map((difference) => ({ tenant, difference })),
+  );
+  const groups = [
+    ...Map.groupBy(tenantDifferences, ({ difference }) => getDifferenceIdentity(difference)).values(),
+  ];
   return groups
     .flatMap((members) => members.slice(0, 1).map(({ difference }) => ({ difference, members })))
     .sort(
       (one, other) =>
-        rankOf(one.difference, which) - rankOf(other.difference, which) ||
-        isRisky(other.difference) - isRisky(one.difference) ||
+        rankDifference(one.difference, kind) - rankDifference(other.difference, kind) ||
+        getRiskOrder(other.difference) - getRiskOrder(one.difference) ||
         other.members.length - one.members.length,
     );
 }
@@ -40,35 +46,49 @@ export function groupedDifferences(
  */
 export function differenceTransition(
   { what, list, there, declared }: FleetDifference,
-  which: DifferenceKind,
+  kind: DifferenceKind,
 ): Transition {
-  const listOf = (one: { readonly list?: string } | undefined): string | undefined =>
+  const getList = (one: { readonly list?: string } | undefined): string | undefined =>
     one && (list === "vip" ? "vip" : one.list);
-  return which === "drift" || (which === "unattributed" && there !== undefined)
-    ? { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" }
-    : { from: listOf(there), to: listOf(declared) };
+  return kind === "drift" || (kind === "unattributed" && there !== undefined)
+    ? { from: getList(declared), to: getList(there), isLingering: what === "leaving" }
+    : { from: getList(there), to: getList(declared) };
 }
 
 /** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
 export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
-  return tenants.toSorted((one, other) => worstOf(one.drift, "drift") - worstOf(other.drift, "drift"));
+  return tenants.toSorted(
+    (one, other) => getWorstRank(one.drift, "drift") - getWorstRank(other.drift, "drift"),
+  );
 }
 
-function worstOf(differences: readonly FleetDifference[], which: DifferenceKind): number {
-  return differences.reduce((worst, one) => Math.min(worst, rankOf(one, which)), Number.MAX_SAFE_INTEGER);
+function getWorstRank(differences: readonly FleetDifference[], kind: DifferenceKind): number {
+  return differences.reduce(
+    (worst, one) => Math.min(worst, rankDifference(one, kind)),
+    Number.MAX_SAFE_INTEGER,
+  );
 }
 
 /** A risky difference ranks like a new allow, whatever its kind. */
-function rankOf(difference: FleetDifference, which: DifferenceKind): number {
-  const rank = dangerRank(differenceTransition(difference, which));
+function rankDifference(difference: FleetDifference, kind: DifferenceKind): number {
+  const rank = dangerRank(differenceTransition(difference, kind));
   return difference.risks === undefined ? rank : Math.min(rank, 1);
 }
 
-function isRisky({ risks }: FleetDifference): number {
+function getRiskOrder({ risks }: FleetDifference): number {
   return Number(risks !== undefined);
 }
 
 /** Returns everything that two tenants must have in common, which excludes the line in the file, the author and the time. */
-function identityOf({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
+function getDifferenceIdentity({
+  what,
+  list,
+  value,
+  scope,
+  there,
+  declared,
+  why,
+  risks,
+}: FleetDifference): string {
   return JSON.stringify([what, list, value, scope, there && sentOf(there), declared, why, risks]);
 }

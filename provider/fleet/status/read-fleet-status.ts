@@ -63,17 +63,17 @@ export interface FleetWatch {
   /** Receives the declarations of one tenant's files, if they are valid. */
   files(name: string, settings: Settings): void;
   /** Receives the actual state of one tenant. */
-  observed(name: string, observed: Observed): void;
+  observed(name: string, onObserved: Observed): void;
   /**
    * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are
    * read.
    */
   isOfAnother(name: string): void;
   /** Receives the evidence from a tenant's mail of the last 30 days. If absent, no mail is read. */
-  readonly mail?: ((name: string, mail: EvidenceBase) => void) | undefined;
+  readonly mail?: ((name: string, onMail: EvidenceBase) => void) | undefined;
 }
 
-interface Read extends TenantDifferences {
+interface TenantReading extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly at: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
@@ -99,47 +99,52 @@ export async function readFleetStatus(
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
   const cache: ReadCache = new Map();
-  const told = new FilesTold(until);
-  const linted = new Set<Target>();
+  const fileFindings = new FilesTold(until);
+  const lintedTargets = new Set<Target>();
   // Lints each tenant's files in its turn, while others wait for responses. Keeps only the reported facts, to save memory.
-  const lint = (target: Target): LintResult => {
+  const lintTarget = (target: Target): LintResult => {
     const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
     if (result.settings !== undefined) {
-      told.add(target.name, result.settings, result.findings);
+      fileFindings.add(target.name, result.settings, result.findings);
       watch?.files(target.name, result.settings);
     }
-    linted.add(target);
+    lintedTargets.add(target);
     return result;
   };
-  const applied = reached && new AppliedSettings(reached.files);
-  const { declaredStacks: declared = new Set(targets.map(({ stack }) => stack)) } = options;
-  const formerStacks = new FormerStacks({ declared, reached, applied, states });
+  const appliedSettings = reached && new AppliedSettings(reached.files);
+  const { declaredStacks = new Set(targets.map(({ stack }) => stack)) } = options;
+  const formerStacks = new FormerStacks({
+    declared: declaredStacks,
+    reached,
+    applied: appliedSettings,
+    states,
+  });
   const tenants = new Map<Target, TenantStatus>();
-  const stackOf = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
-  await readEach<Read>(targets, {
+  const getStackState = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
+  await readEach<TenantReading>(targets, {
     reach,
     concurrency,
     sameKeys: "compared",
     identity: ({ identity }) => identity,
     ...withoutUndefined({ memory }),
     read: async (client, target, { answered }) => {
-      const { settings, findings } = lint(target);
+      const { settings, findings } = lintTarget(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
-      const { last, next } = stackOf(target);
-      let cached: StackState | undefined;
+      const { last, next } = getStackState(target);
+      let cachedState: StackState | undefined;
       const readState = (): StackState | undefined => {
-        cached ??= states?.of(target);
-        return cached;
+        cachedState ??= states?.of(target);
+        return cachedState;
       };
-      const before = async (): Promise<LastApplied> => {
-        const kept = last && (await applied?.of(last));
-        const state = kept === undefined ? readState() : undefined;
-        const known = kept ?? state?.known;
+      const readLastDeclared = async (): Promise<LastApplied> => {
+        const declaredLists = last && (await appliedSettings?.of(last));
+        const state = declaredLists === undefined ? readState() : undefined;
+        const known = declaredLists ?? state?.known;
         if (known !== undefined) return { known };
         if (last !== undefined) return { why: "not-known" };
         // A first rollout has not reached this tenant yet, so nobody has removed the missing entries.
-        if (next !== undefined) return { known: NOTHING_YET, why: "never-rolled-out" };
+        if (next !== undefined) return { known: EMPTY_LISTS, why: "never-rolled-out" };
         const isNew = state === undefined ? (reached?.rollouts ?? 0) > 0 : !state.isThere;
         return { why: isNew ? "never-rolled-out" : "not-known" };
       };
@@ -147,10 +152,10 @@ export async function readFleetStatus(
       const differences = await tenantDifferences(
         settings,
         observed,
-        before,
-        hostOf(target),
+        readLastDeclared,
+        getServiceHost(target),
         accepting,
-        last?.fingerprint ?? fingerprintIn(readState()),
+        last?.fingerprint ?? getFingerprint(readState()),
       );
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       watch?.observed(target.name, observed);
@@ -161,30 +166,30 @@ export async function readFleetStatus(
       const isNew = last === undefined && next === undefined && readState()?.isThere !== true;
       const newTenant = { target, desired: desiredOf(settings, undefined), observed, identity };
       const former = isNew ? await formerStacks.of(newTenant) : undefined;
-      const more = withoutUndefined({
+      const optionalFields = withoutUndefined({
         former,
-        other: otherThanBefore(target, observed, stackOf(target), reach),
+        other: otherThanBefore(target, observed, getStackState(target), reach),
       });
-      return { ...differences, at: observed.at, holds: holdsOf(observed), identity, ...more };
+      return { ...differences, at: observed.at, holds: countEntries(observed), identity, ...optionalFields };
     },
     settled: (target, read) => {
       const other = read.read?.other;
       // Whose key it is, where rollouts know that tenant by another name, is told first.
       const outcome = other === undefined ? read : { error: other };
       const { error } = outcome;
-      const isOfAnother =
+      const discardTenant =
         other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
-      if (isOfAnother) watch?.isOfAnother(target.name);
-      tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
+      if (discardTenant) watch?.isOfAnother(target.name);
+      tenants.set(target, buildTenantStatus(target, outcome, getStackState(target), reached));
     },
   });
   // Unreachable tenants still have files to lint.
-  for (const target of targets) if (!linted.has(target)) lint(target);
-  told.sort(targets.map(({ name }) => name));
-  const all = targets.map(
+  for (const target of targets) if (!lintedTargets.has(target)) lintTarget(target);
+  fileFindings.sort(targets.map(({ name }) => name));
+  const tenantStatuses = targets.map(
     (target) =>
       tenants.get(target) ??
-      statusOf(target, { error: new Error("it was not read") }, stackOf(target), reached),
+      buildTenantStatus(target, { error: new Error("it was not read") }, getStackState(target), reached),
   );
   return {
     format: FLEET_STATUS_FORMAT,
@@ -193,12 +198,12 @@ export async function readFleetStatus(
     project,
     today,
     until,
-    tenants: all,
-    ends: told.ends,
-    reviews: told.reviews,
-    findings: told.findings,
+    tenants: tenantStatuses,
+    ends: fileFindings.ends,
+    reviews: fileFindings.reviews,
+    findings: fileFindings.findings,
     isJournalRead: reached !== undefined,
-    isComplete: all.every(({ error }) => error === undefined),
+    isComplete: tenantStatuses.every(({ error }) => error === undefined),
   };
 }
 
@@ -218,23 +223,23 @@ function otherThanBefore(
   );
 }
 
-const NOTHING_YET: KnownLists = { entries: { content: {} }, vips: { content: {} } };
+const EMPTY_LISTS: KnownLists = { entries: { content: {} }, vips: { content: {} } };
 
-function statusOf(
+function buildTenantStatus(
   target: Target,
-  { read, error }: Reading<Read>,
+  { read, error }: Reading<TenantReading>,
   { last, next }: StackReach,
-  reached: Reached | undefined,
+  lastApplied: Reached | undefined,
 ): TenantStatus {
-  const skip = reached?.skips.get(target.stack);
+  const skip = lastApplied?.skips.get(target.stack);
   const { name, labels, settings, stack } = target;
-  const about = {
+  const base = {
     name,
     labels,
-    host: hostOf(target),
+    host: getServiceHost(target),
     settings,
     stack,
-    standing: read === undefined ? standingFor(error) : standingOf(read),
+    standing: read === undefined ? getErrorSyncStatus(error) : getSyncStatus(read),
     ...withoutUndefined({
       lastRollout: last && {
         id: last.rollout,
@@ -255,21 +260,21 @@ function statusOf(
       },
     }),
   };
-  if (read === undefined) return { ...about, error: toldError(error), drift: [], behind: [] };
+  if (read === undefined) return { ...base, error: buildErrorView(error), drift: [], behind: [] };
   const { at, holds, unchanged, drift, behind, unattributed, former } = read;
-  const others = {
+  const extras = {
     ...(unattributed.length === 0 ? {} : { unattributed }),
     ...(former === undefined ? {} : { formerStack: { stack: former.stack, why: former.why } }),
   };
-  return { ...about, readAt: at, holds, unchanged, drift, behind, ...others };
+  return { ...base, readAt: at, holds, unchanged, drift, behind, ...extras };
 }
 
 /** The fingerprint of the people that the stack's last run saw. */
-function fingerprintIn(state: StackState | undefined): string | undefined {
+function getFingerprint(state: StackState | undefined): string | undefined {
   return state?.known?.entries.fingerprint ?? state?.known?.vips.fingerprint;
 }
 
-function standingOf({ drift, behind, unattributed, why }: TenantDifferences): FleetStanding {
+function getSyncStatus({ drift, behind, unattributed, why }: TenantDifferences): FleetStanding {
   if (drift.length > 0) return "drifted";
   if (unattributed.length > 0 && why === "not-known") return why;
   if (behind.length > 0) return "behind";
@@ -277,7 +282,7 @@ function standingOf({ drift, behind, unattributed, why }: TenantDifferences): Fl
 }
 
 /** Errors of a key that opens no tenant, or another one. */
-const OF_KEYS: ReadonlySet<string> = new Set([
+const KEY_ERROR_CODES: ReadonlySet<string> = new Set([
   "ERR_AUTH",
   "ERR_ROLLOUT_KEY",
   "ERR_ROLLOUT_SAME_KEY",
@@ -285,33 +290,34 @@ const OF_KEYS: ReadonlySet<string> = new Set([
   "ERR_OTHER_TENANT",
 ]);
 
-function standingFor(error: unknown): FleetStanding {
-  if (error instanceof EmailSecurityError && OF_KEYS.has(error.code)) return "key-wrong";
+function getErrorSyncStatus(error: unknown): FleetStanding {
+  if (error instanceof EmailSecurityError && KEY_ERROR_CODES.has(error.code)) return "key-wrong";
   return isOfAddress(error) ? "unreachable" : "unusable";
 }
 
-function toldError(error: unknown): NonNullable<TenantStatus["error"]> {
+function buildErrorView(error: unknown): NonNullable<TenantStatus["error"]> {
   const code = error instanceof EmailSecurityError ? error.code : "Error";
-  if (error instanceof SettingsFileError) return { code, message: mistakesIn(error) };
+  if (error instanceof SettingsFileError) return { code, message: formatSettingsErrors(error) };
   const message = error instanceof Error ? error.message : String(error);
   return { code, message: message.replaceAll(/\n\s*/g, " ") };
 }
 
 /** The maximum number of mistakes to show. `lint` shows all of them. */
-const MISTAKES = 3;
+const MAX_ERRORS = 3;
 
 /** Omits the tenant's own file, so that a mistake in a shared file has the same message for all its tenants. */
-function mistakesIn({ findings }: SettingsFileError): string {
+function formatSettingsErrors({ findings }: SettingsFileError): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const more = errors.length > MISTAKES ? ` and ${errors.length - MISTAKES} more, which lint tells` : "";
-  return `Its settings files can't be used: ${errors.slice(0, MISTAKES).map(findingText).join("; ")}${more}`;
+  const suffix =
+    errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more, which lint tells` : "";
+  return `Its settings files can't be used: ${errors.slice(0, MAX_ERRORS).map(findingText).join("; ")}${suffix}`;
 }
 
-function holdsOf({ rows, vips }: Observed): NonNullable<TenantStatus["holds"]> {
-  const on = (list: string): number => rows.filter((row) => row.list === list).length;
-  return { allow: on("allow"), deny: on("deny"), vips: [...vips.values()].filter(isStored).length };
+function countEntries({ rows, vips }: Observed): NonNullable<TenantStatus["holds"]> {
+  const countOn = (list: string): number => rows.filter((row) => row.list === list).length;
+  return { allow: countOn("allow"), deny: countOn("deny"), vips: [...vips.values()].filter(isStored).length };
 }
 
-function hostOf({ baseUrl }: Target): string {
+function getServiceHost({ baseUrl }: Target): string {
   return URL.parse(baseUrl)?.host ?? baseUrl;
 }

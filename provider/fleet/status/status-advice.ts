@@ -11,7 +11,7 @@ export interface StatusAdvice {
 }
 
 /** The maximum number of tenants to name in a command. */
-const NAMED = 5;
+const MAX_COMMAND_NAMES = 5;
 
 /**
  * Lists the next steps for tenants that differ from their files. The commands suit the present state.
@@ -28,57 +28,60 @@ export function statusAdvice(
     (tenant) =>
       tenant.skipped === undefined &&
       tenant.formerStack === undefined &&
-      differencesOf(tenant).some((one) => !one.isUnmanaged),
+      getAllDifferences(tenant).some((one) => !one.isUnmanaged),
   );
-  const holding = tenants.filter((tenant) => differencesOf(tenant).some((one) => one.isUnmanaged));
+  const unmanaged = tenants.filter((tenant) => getAllDifferences(tenant).some((one) => one.isUnmanaged));
   return [
-    ...renamed.slice(0, NAMED).map((tenant) => adviceOnRenamed(tenant, file, commands)),
+    ...renamed.slice(0, MAX_COMMAND_NAMES).map((tenant) => buildRenameAdvice(tenant, file, commands)),
     ...(differing.length === 0
       ? []
       : [
           {
             why: `To plan what brings ${counted(differing.length, "tenant")} to the files; nothing is changed yet:`,
-            command: commands.plan(file, differing.length > NAMED ? [] : differing.map(({ name }) => name)),
+            command: commands.plan(
+              file,
+              differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name),
+            ),
           },
         ]),
-    ...(holding.length === 0 ? [] : [adviceOnUnmanaged(holding, commands, targets)]),
+    ...(unmanaged.length === 0 ? [] : [buildUnmanagedAdvice(unmanaged, commands, targets)]),
   ];
 }
 
 /** A new stack doesn't know the declarations of the former one. */
-function adviceOnRenamed(
-  { name, stack, formerStack: { stack: former, why } = { stack: "", why: "" } }: TenantStatus,
+function buildRenameAdvice(
+  { name, stack, formerStack: { stack: formerStack, why } = { stack: "", why: "" } }: TenantStatus,
   file: string,
   commands: RolloutCommands,
 ): StatusAdvice {
-  const looks = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(former)}: ${why}.`;
-  return former === name
+  const problem = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(formerStack)}: ${why}.`;
+  return formerStack === name
     ? {
-        why: `${looks} If it is the same tenant, take \`stack: ${stack}\` out of its lines in ${quote(file)}.`,
+        why: `${problem} If it is the same tenant, take \`stack: ${stack}\` out of its lines in ${quote(file)}.`,
       }
     : {
-        why: `${looks} If the tenant was renamed, give it that stack:`,
-        command: commands.renameTenant(former, name, file),
+        why: `${problem} If the tenant was renamed, give it that stack:`,
+        command: commands.renameTenant(formerStack, name, file),
       };
 }
 
 /** No rollout removes undeclared entries from an additive list. */
-function adviceOnUnmanaged(
-  holding: readonly TenantStatus[],
+function buildUnmanagedAdvice(
+  unmanaged: readonly TenantStatus[],
   commands: RolloutCommands,
   targets: readonly Target[],
 ): StatusAdvice {
-  const stays = `What nobody declares stays at ${counted(holding.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
-  for (const tenant of holding) {
+  const problem = `What nobody declares stays at ${counted(unmanaged.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
+  for (const tenant of unmanaged) {
     // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
-    if (!differencesOf(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
+    if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
     const target = targets.find(({ name }) => name === tenant.name);
     const command = target && commands.adopt(target);
-    if (command !== undefined) return { why: `${stays}, as for ${quote(tenant.name)}:`, command };
+    if (command !== undefined) return { why: `${problem}, as for ${quote(tenant.name)}:`, command };
   }
-  return { why: `${stays}.` };
+  return { why: `${problem}.` };
 }
 
-function differencesOf({ drift, behind, unattributed = [] }: TenantStatus): readonly FleetDifference[] {
+function getAllDifferences({ drift, behind, unattributed = [] }: TenantStatus): readonly FleetDifference[] {
   return [...drift, ...behind, ...unattributed];
 }

@@ -8,9 +8,9 @@ import type { FleetStatus } from "./status-schema";
 import { hiddenText, type ToldPoint, type ToldSection, toldStatus } from "./told-status";
 
 /** The maximum size of the text in bytes. The limit of GitHub is 65,536 characters in total. */
-const ROOM = 60_000;
+const MAX_BYTES = 60_000;
 /** The room that each section has, however long the sections before it are. */
-const RESERVE = 1_500;
+const MIN_SECTION_BYTES = 1_500;
 
 /**
  * Renders a fleet's status for an issue, in at most 60,000 bytes. Dangerous drift has priority. Anything that doesn't fit is only counted.
@@ -21,67 +21,70 @@ export function statusMarkdown(
   targets: readonly Target[] = [],
 ): string {
   const { summary, sections } = toldStatus(status);
-  const head = [
+  const header = [
     "<!-- email-security-fleet-status -->",
     ...summary.flatMap((one) => [escapeMarkdown(one), ""]),
   ].join("\n");
-  const texts = new Map<ToldSection, string>();
-  const foot = adviceMarkdown(statusAdvice(status, commands, targets));
-  let room = ROOM - bytesOf(head) - bytesOf(foot);
+  const sectionTexts = new Map<ToldSection, string>();
+  const footer = renderAdviceMarkdown(statusAdvice(status, commands, targets));
+  let remainingBytes = MAX_BYTES - bytesOf(header) - bytesOf(footer);
   for (const section of sections.toSorted((one, other) => hasDanger(other) - hasDanger(one))) {
-    const others = sections.length - texts.size - 1;
-    const text = sectionMarkdown(section, room - others * RESERVE);
-    texts.set(section, text);
-    room -= bytesOf(text);
+    const remainingSections = sections.length - sectionTexts.size - 1;
+    const text = renderSectionMarkdown(section, remainingBytes - remainingSections * MIN_SECTION_BYTES);
+    sectionTexts.set(section, text);
+    remainingBytes -= bytesOf(text);
   }
-  return `${[head, ...sections.map((section) => texts.get(section) ?? ""), foot].join("\n").trimEnd()}\n`;
+  return `${[header, ...sections.map((section) => sectionTexts.get(section) ?? ""), footer].join("\n").trimEnd()}\n`;
 }
 
-function adviceMarkdown(advice: readonly StatusAdvice[]): string {
+function renderAdviceMarkdown(advice: readonly StatusAdvice[]): string {
   if (advice.length === 0) return "";
   const steps = advice.map(
     ({ why, command }) =>
-      `${escapeMarkdown(why)}\n\n${command === undefined ? "" : markdownBlock(command, MOST_COMMAND)}`,
+      `${escapeMarkdown(why)}\n\n${command === undefined ? "" : markdownBlock(command, MAX_COMMAND_LENGTH)}`,
   );
   return `### What to do next\n\n${steps.join("\n")}`;
 }
 
 /** Longer commands are cut off. */
-const MOST_COMMAND = 400;
+const MAX_COMMAND_LENGTH = 400;
 
 function hasDanger({ points }: ToldSection): number {
   return Number(points.some(({ transition }) => transition !== undefined && isDangerous(transition)));
 }
 
-function sectionMarkdown({ title, points, hidden }: ToldSection, room: number): string {
-  let left = hidden;
+function renderSectionMarkdown({ title, points, hidden }: ToldSection, remainingBytes: number): string {
+  let hiddenPoints = hidden;
   const text = filled(
     `### ${escapeMarkdown(title)}\n\n`,
     [
-      points.map((point) => () => pointMarkdown(point)),
+      points.map((point) => () => renderPointMarkdown(point)),
       points.map(
         ({ head }) =>
           () =>
-            lineMarkdown(head),
+            renderLineMarkdown(head),
       ),
     ],
-    room - MORE,
-    (rest) => {
-      left = [...points.slice(-rest), ...hidden];
+    remainingBytes - HIDDEN_LINE_BYTES,
+    (remainingCount) => {
+      hiddenPoints = [...points.slice(-remainingCount), ...hidden];
       return "";
     },
   );
-  const more = left.length === 0 ? "" : `- … and ${hiddenText(left)}; \`--format json\` shows all of them\n`;
+  const more =
+    hiddenPoints.length === 0
+      ? ""
+      : `- … and ${hiddenText(hiddenPoints)}; \`--format json\` shows all of them\n`;
   return `${text.trimEnd()}\n${more}`;
 }
 
 /** The room for the note about the omitted points. */
-const MORE = 300;
+const HIDDEN_LINE_BYTES = 300;
 
-function pointMarkdown({ head, facts }: ToldPoint): string {
-  return [lineMarkdown(head), ...facts.map((fact) => `  - ${escapeMarkdown(fact)}\n`)].join("");
+function renderPointMarkdown({ head, facts }: ToldPoint): string {
+  return [renderLineMarkdown(head), ...facts.map((fact) => `  - ${escapeMarkdown(fact)}\n`)].join("");
 }
 
-function lineMarkdown(head: string): string {
+function renderLineMarkdown(head: string): string {
   return `- ${escapeMarkdown(head)}\n`;
 }

@@ -146,7 +146,7 @@ const tenant = z
 export type TenantStatus = z.infer<typeof tenant>;
 export type FleetStanding = TenantStatus["standing"];
 
-const end = z
+const expiringEntrySchema = z
   .strictObject({
     list,
     value: text("In canonical form."),
@@ -161,7 +161,7 @@ const end = z
   .readonly()
   .meta({ id: "End", description: "What a file declares that ends soon, or has ended." });
 
-export type FleetEnd = z.infer<typeof end>;
+export type FleetEnd = z.infer<typeof expiringEntrySchema>;
 
 const finding = z
   .strictObject({
@@ -192,7 +192,7 @@ export const statusSchema = z
       .array(tenant)
       .readonly()
       .describe("In the order of the targets file; only those that were asked for."),
-    ends: z.array(end).readonly().describe("The soonest first."),
+    ends: z.array(expiringEntrySchema).readonly().describe("The soonest first."),
     reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
     findings: z
       .array(finding)

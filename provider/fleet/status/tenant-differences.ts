@@ -38,36 +38,38 @@ export type LastApplied =
  * Compares a tenant with its files and with the declarations of its last rollout. A difference counts as behind if the tenant still holds
  * the state that the rollout left. Any other difference is drift. Writes nothing.
  *
- * @param lastApplied reads the declarations of the last rollout. Called only if there is a difference.
+ * @param readLastDeclared reads the declarations of the last rollout. Called only if there is a difference.
  * @param fingerprint the fingerprint of the people that the last rollout saw; undefined if there is none.
  * @throws {OtherTenantError} if it seems to be another tenant than the one of the files and the rollout.
  */
 export async function tenantDifferences(
   settings: Settings,
   observed: Observed,
-  lastApplied: () => Promise<LastApplied>,
+  readLastDeclared: () => Promise<LastApplied>,
   host: string,
   accepting: Accepting,
   fingerprint?: string,
 ): Promise<TenantDifferences> {
   const { entries, vips } = settings;
-  if (isAsDeclared(settings, observed)) {
-    const about = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
-    assertOwnPeople(observed, about, fingerprint, accepting);
+  if (matchesDeclaration(settings, observed)) {
+    const expectations = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
+    assertOwnPeople(observed, expectations, fingerprint, accepting);
     return { drift: [], behind: [], unattributed: [], unchanged: entries.length + vips.length };
   }
-  const { known, why } = await lastApplied();
+  const { known, why } = await readLastDeclared();
   const { items, unchanged } = driftOf(settings, observed, host, known, { accepting });
-  const own = new OwnDomains(settings.ownDomains);
-  const kindOf = (item: DriftItem) =>
+  const ownDomains = new OwnDomains(settings.ownDomains);
+  const getDifferenceKind = (item: DriftItem) =>
     known !== undefined && isBehind(item, known) ? "behind" : why === undefined ? "drift" : "unattributed";
-  const all = Map.groupBy(items, kindOf);
-  const of = (kind: ReturnType<typeof kindOf>) =>
-    (all.get(kind) ?? []).map((item) => differenceOf(item, own, settings, kind === "behind"));
+  const itemsByKind = Map.groupBy(items, getDifferenceKind);
+  const selectDifferences = (kind: ReturnType<typeof getDifferenceKind>) =>
+    (itemsByKind.get(kind) ?? []).map((item) =>
+      buildDifference(item, ownDomains, settings, kind === "behind"),
+    );
   return {
-    drift: of("drift"),
-    behind: of("behind"),
-    unattributed: of("unattributed"),
+    drift: selectDifferences("drift"),
+    behind: selectDifferences("behind"),
+    unattributed: selectDifferences("unattributed"),
     unchanged,
     ...withoutUndefined({ why }),
   };
@@ -77,14 +79,14 @@ export async function tenantDifferences(
  * Whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which takes far longer than the
  * reading.
  */
-function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean {
+function matchesDeclaration({ entries, vips }: Settings, observed: Observed): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
-  let stored = 0;
-  for (const row of observed.vips.values()) if (isStored(row)) stored += 1;
-  if (stored !== vips.length) return false;
+  let storedCount = 0;
+  for (const row of observed.vips.values()) if (isStored(row)) storedCount += 1;
+  if (storedCount !== vips.length) return false;
   const hasEntries = entries.every((entry) => {
-    const [row, another] = observed.entries.get(entry.key) ?? [];
-    return row !== undefined && another === undefined && isSameStanding(row, entry);
+    const [row, duplicate] = observed.entries.get(entry.key) ?? [];
+    return row !== undefined && duplicate === undefined && isSameStanding(row, entry);
   });
   return (
     hasEntries &&
@@ -98,22 +100,22 @@ function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean 
 /** Whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
 function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): boolean {
   if (what === "added") return false;
-  const left = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
-  return isSameStanding(left, there);
+  const lastState = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
+  return isSameStanding(lastState, there);
 }
 
-function differenceOf(
+function buildDifference(
   item: DriftItem,
-  own: OwnDomains,
+  ownDomains: OwnDomains,
   settings: Settings,
-  behind: boolean,
+  isBehind: boolean,
 ): FleetDifference {
   const { what, kind, value, verdictScope, entryType, there, declared, place, why } = item;
   const list = kind === "vip" ? ("vip" as const) : ((there ?? declared)?.list ?? "deny");
   const risks =
     what === "missing" || kind === "vip" || there?.list === undefined || entryType === undefined
       ? []
-      : risksOf({ list: there.list, value, entryType: entryType as EntryType }, own);
+      : risksOf({ list: there.list, value, entryType: entryType as EntryType }, ownDomains);
   return {
     what,
     list,
@@ -125,7 +127,7 @@ function differenceOf(
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
       // Behind differences need no reason, because the files themselves are the reason, unless an entry is leaving.
-      why: behind && what !== "leaving" ? undefined : why,
+      why: isBehind && what !== "leaving" ? undefined : why,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),
   };

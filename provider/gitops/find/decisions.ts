@@ -6,46 +6,49 @@ import type { Decision, Found, How, Wanted } from "./find-schema";
 /**
  * Returns the deciding entries for the requested senders at one tenant.
  *
- * @param of the entries to evaluate: those of the tenant, or those of its files.
+ * @param source the entries to evaluate: those of the tenant, or those of its files.
  */
 export function decisionsOf(
-  wanted: readonly Wanted[],
-  found: readonly Found[],
-  of: "tenant" | "files",
+  queries: readonly Wanted[],
+  matches: readonly Found[],
+  source: "tenant" | "files",
 ): readonly Decision[] {
-  return wanted
+  return queries
     .filter(({ isSender }) => isSender)
-    .flatMap((one) => {
-      const concerning = found.filter(
-        ({ kind, wanted: asked, how }) => kind === "entry" && asked === one.value && how !== "below",
+    .flatMap((query) => {
+      const queryMatches = matches.filter(
+        ({ kind, wanted: matchedQuery, how }) =>
+          kind === "entry" && matchedQuery === query.value && how !== "below",
       );
-      const entries = concerning.flatMap((entry) => proposed(entry, of));
-      const exact = new Set(concerning.filter(({ how }) => !ABOVE.has(how)).map(({ key }) => key));
+      const entries = queryMatches.flatMap((entry) => buildProposedEntries(entry, source));
+      const exact = new Set(
+        queryMatches.filter(({ how }) => !BROADER_MATCHES.has(how)).map(({ key }) => key),
+      );
       const deciders = new Deciders(entries);
       const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
-      return [...scopes].map((scope) => decision(one, scope, of, deciders, exact));
+      return [...scopes].map((scope) => buildDecision(query, scope, source, deciders, exact));
     });
 }
 
 /** Wider matches, for which the service may decide differently. */
-const ABOVE: ReadonlySet<How> = new Set<How>(["parent", "wildcard"]);
+const BROADER_MATCHES: ReadonlySet<How> = new Set<How>(["parent", "wildcard"]);
 
-function decision(
+function buildDecision(
   { value: sender, entryType }: Wanted,
   scope: string,
-  of: "tenant" | "files",
+  source: "tenant" | "files",
   deciders: Deciders,
   exact: ReadonlySet<string>,
 ): Decision {
   const isMailbox = entryType === "email_address";
-  const all = deciders.of({
+  const decidingEntries = deciders.of({
     sender: {
       ...(isMailbox ? { mailbox: sender } : {}),
       domains: [sender.slice(sender.lastIndexOf("@") + 1)],
     },
     verdict: scope,
   });
-  const [first] = all;
+  const [first] = decidingEntries;
   const decides =
     first === undefined
       ? undefined
@@ -53,25 +56,26 @@ function decision(
   return withoutUndefined({
     sender,
     scope,
-    of,
+    of: source,
     decides,
-    others: Math.max(0, all.length - 1),
+    others: Math.max(0, decidingEntries.length - 1),
     isKnown:
       first === undefined ||
-      (all.every(({ list }) => list === first.list) && all.some(({ key }) => exact.has(key))),
+      (decidingEntries.every(({ list }) => list === first.list) &&
+        decidingEntries.some(({ key }) => exact.has(key))),
   });
 }
 
-function proposed(
+function buildProposedEntries(
   { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: Found,
-  of: string,
+  source: string,
 ): ProposedEntry[] {
   const type = ENTRY_TYPES.find((one) => one === entryType);
   if (type === undefined) return [];
   const lists =
-    of === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
-  return [...new Set(lists)].flatMap((told) => {
-    const list = LISTS.find((one) => one === told);
+    source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
+  return [...new Set(lists)].flatMap((listName) => {
+    const list = LISTS.find((one) => one === listName);
     return list === undefined ? [] : [{ key, list, value, entryType: type, verdictScope }];
   });
 }

@@ -47,79 +47,88 @@ export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, 
 
 /** Finds all matches with all their locations, in the order of the query, the nearest first. */
 export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Looked): readonly Found[] {
-  const subjects = new Map<string, Subject>();
-  const subjectOf = (
-    about: Pick<Subject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
-  ): Subject | undefined => {
-    const matches = matcher.of(about.entryType, about.value);
+  const subjects = new Map<string, FindSubject>();
+  const getSubject = (
+    identity: Pick<FindSubject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
+  ): FindSubject | undefined => {
+    const matches = matcher.of(identity.entryType, identity.value);
     if (matches.length === 0) return undefined;
-    const { kind, key, value, entryType, verdictScope } = about;
+    const { kind, key, value, entryType, verdictScope } = identity;
     const id = `${kind} ${key}`;
-    const named = { kind, key, value, entryType, ...(verdictScope === undefined ? {} : { verdictScope }) };
-    const one = subjects.get(id) ?? { ...named, matches, ended: [], there: [] };
-    subjects.set(id, one);
-    return one;
+    const identityFields = {
+      kind,
+      key,
+      value,
+      entryType,
+      ...(verdictScope === undefined ? {} : { verdictScope }),
+    };
+    const subject = subjects.get(id) ?? { ...identityFields, matches, ended: [], there: [] };
+    subjects.set(id, subject);
+    return subject;
   };
   for (const row of rows ?? []) {
-    subjectOf({
+    getSubject({
       kind: "entry",
       key: keyOfRow(row),
       value: canonicalValue(row.value),
       entryType: row.entry_type,
       verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
-    })?.there.push(rowThere(row));
+    })?.there.push(buildRowOccurrence(row));
   }
   for (const row of vips)
-    if (row.email !== undefined) subjectOf(aboutVip(row.email))?.there.push(vipThere(row));
+    if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.there.push(buildVipOccurrence(row));
   const includedAt = files?.includedAt ?? new Map<string, Place>();
-  const subjectOfDeclared = (one: DeclaredEntry | DeclaredVip): Subject | undefined =>
-    subjectOf(one.kind === "entry" ? one : aboutVip(one.email));
+  const getDeclaredSubject = (one: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
+    getSubject(one.kind === "entry" ? one : getVipIdentity(one.email));
   for (const one of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
-    const subject = subjectOfDeclared(one);
-    if (subject !== undefined) subject.declared = declaredThere(one, includedAt);
+    const subject = getDeclaredSubject(one);
+    if (subject !== undefined) subject.declared = buildDeclaredOccurrence(one, includedAt);
   }
-  const end = (entry: DeclaredEntry | DeclaredVip, how: Pick<EndedThere, "why" | "removedAt">): void => {
-    subjectOfDeclared(entry)?.ended.push({ ...declaredThere(entry, includedAt), ...how });
+  const addInactive = (
+    entry: DeclaredEntry | DeclaredVip,
+    reasonFields: Pick<EndedThere, "why" | "removedAt">,
+  ): void => {
+    getDeclaredSubject(entry)?.ended.push({ ...buildDeclaredOccurrence(entry, includedAt), ...reasonFields });
   };
-  for (const entry of files?.draft?.expired ?? []) end(entry, { why: "expired" });
+  for (const entry of files?.draft?.expired ?? []) addInactive(entry, { why: "expired" });
   for (const { declared, place } of files?.draft?.excluded ?? []) {
-    end(declared, { why: "removed", removedAt: lineOf(place) });
+    addInactive(declared, { why: "removed", removedAt: toLine(place) });
   }
   for (const [key, text] of Object.entries(stack?.known.entries.content ?? {})) {
     const entry = readEntry(key, text);
-    const subject = entry === undefined ? undefined : subjectOf({ kind: "entry", key, ...entry });
+    const subject = entry === undefined ? undefined : getSubject({ kind: "entry", key, ...entry });
     if (subject === undefined || entry === undefined || stack === undefined) continue;
     subject.stack = { stack: stack.name, resource: "entries", ...sentOf(entry), list: entry.list };
   }
   for (const [key, text] of Object.entries(stack?.known.vips.content ?? {})) {
-    const subject = subjectOf(aboutVip(key));
+    const subject = getSubject(getVipIdentity(key));
     if (subject === undefined || stack === undefined) continue;
-    subject.stack = { stack: stack.name, resource: "vips", ...sentOf(readVip(key, text)), list: VIP };
+    subject.stack = { stack: stack.name, resource: "vips", ...sentOf(readVip(key, text)), list: VIP_LIST };
   }
-  const order = new Map(matcher.wanted.map(({ value }, at) => [value, at]));
+  const queryOrder = new Map(matcher.wanted.map(({ value }, index) => [value, index]));
   return [...subjects.values()]
     .flatMap((subject) =>
-      subject.matches.map((match) => foundOf(subject, match, files !== undefined, rows !== undefined)),
+      subject.matches.map((match) => buildMatch(subject, match, files !== undefined, rows !== undefined)),
     )
     .sort(
       (one, other) =>
-        (order.get(one.wanted) ?? 0) - (order.get(other.wanted) ?? 0) ||
-        NEAREST.indexOf(one.how) - NEAREST.indexOf(other.how) ||
+        (queryOrder.get(one.wanted) ?? 0) - (queryOrder.get(other.wanted) ?? 0) ||
+        MATCH_ORDER.indexOf(one.how) - MATCH_ORDER.indexOf(other.how) ||
         other.value.length - one.value.length ||
         (`${one.key} ${one.kind}` < `${other.key} ${other.kind}` ? -1 : 1),
     );
 }
 
-const NEAREST: readonly How[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
+const MATCH_ORDER: readonly How[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
 
 /** The list name of VIPs. */
-const VIP = "vip";
+const VIP_LIST = "vip";
 
-function aboutVip(email: string): Pick<Subject, "kind" | "key" | "value" | "entryType"> {
+function getVipIdentity(email: string): Pick<FindSubject, "kind" | "key" | "value" | "entryType"> {
   return { kind: "vip", key: keyOfVip(email), value: canonicalMailbox(email), entryType: "email_address" };
 }
 
-interface Subject extends Pick<Found, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
+interface FindSubject extends Pick<Found, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
   readonly matches: readonly Match[];
   readonly ended: EndedThere[];
   readonly there: RowThere[];
@@ -127,22 +136,31 @@ interface Subject extends Pick<Found, "kind" | "key" | "value" | "entryType" | "
   stack?: StackThere;
 }
 
-function foundOf(subject: Subject, { wanted, how }: Match, filesRead: boolean, tenantRead: boolean): Found {
+function buildMatch(
+  subject: FindSubject,
+  { wanted, how }: Match,
+  hasFiles: boolean,
+  hasTenant: boolean,
+): Found {
   const { matches: _matches, ...rest } = subject;
-  return { wanted: wanted.value, how, ...rest, state: stateOf(subject, filesRead, tenantRead) };
+  return { wanted: wanted.value, how, ...rest, state: getMatchState(subject, hasFiles, hasTenant) };
 }
 
-function stateOf({ declared, ended, there }: Subject, filesRead: boolean, tenantRead: boolean): FoundState {
+function getMatchState(
+  { declared, ended, there }: FindSubject,
+  hasFiles: boolean,
+  hasTenant: boolean,
+): FoundState {
   if (declared !== undefined) {
-    if (!tenantRead) return "declared";
+    if (!hasTenant) return "declared";
     if (there.length === 0) return "missing";
     return there.every((row) => isSameStanding(row, declared)) ? "agrees" : "differs";
   }
-  if (there.length > 0) return ended.length > 0 ? "lingers" : filesRead ? "undeclared" : "there";
+  if (there.length > 0) return ended.length > 0 ? "lingers" : hasFiles ? "undeclared" : "there";
   return ended.length > 0 ? "ended" : "stack";
 }
 
-function rowThere(row: AllowDenyEntryRow): RowThere {
+function buildRowOccurrence(row: AllowDenyEntryRow): RowThere {
   const { id, list, created_by: by, created_at: at } = row;
   return {
     id,
@@ -152,38 +170,38 @@ function rowThere(row: AllowDenyEntryRow): RowThere {
   };
 }
 
-function vipThere(row: VipEmployeeRow): RowThere {
+function buildVipOccurrence(row: VipEmployeeRow): RowThere {
   const { added_by: by, date_added: at, source } = row;
-  const said = { by: by || undefined, at: at || undefined, source: source || undefined };
-  return { ...standingOf(row), list: VIP, ...withoutUndefined(said) };
+  const fields = { by: by || undefined, at: at || undefined, source: source || undefined };
+  return { ...standingOf(row), list: VIP_LIST, ...withoutUndefined(fields) };
 }
 
-function declaredThere(
-  one: DeclaredEntry | DeclaredVip,
+function buildDeclaredOccurrence(
+  declaration: DeclaredEntry | DeclaredVip,
   includedAt: ReadonlyMap<string, Place>,
 ): DeclaredThere {
-  const { place, overrides } = one;
+  const { place, overrides } = declaration;
   return {
-    list: one.kind === "entry" ? one.list : VIP,
-    ...lineOf(place),
-    ...textsOf(one),
-    includedAt: chainOf(place.file, includedAt),
-    overrides: overrides.map(lineOf),
+    list: declaration.kind === "entry" ? declaration.list : VIP_LIST,
+    ...toLine(place),
+    ...textsOf(declaration),
+    includedAt: getIncludeChain(place.file, includedAt),
+    overrides: overrides.map(toLine),
   };
 }
 
 /** Returns the `include` lines from a file up to the requested one. */
-function chainOf(file: string, includedAt: ReadonlyMap<string, Place>): readonly Line[] {
+function getIncludeChain(file: string, includedAt: ReadonlyMap<string, Place>): readonly Line[] {
   const chain: Line[] = [];
-  let at = includedAt.get(file);
+  let includeLocation = includedAt.get(file);
   // Reading the files has already rejected include cycles.
-  while (at !== undefined && chain.length < includedAt.size) {
-    chain.push(lineOf(at));
-    at = includedAt.get(at.file);
+  while (includeLocation !== undefined && chain.length < includedAt.size) {
+    chain.push(toLine(includeLocation));
+    includeLocation = includedAt.get(includeLocation.file);
   }
   return chain;
 }
 
-function lineOf({ file, line }: Place): Line {
+function toLine({ file, line }: Place): Line {
   return { file, line };
 }

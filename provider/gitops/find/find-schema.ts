@@ -8,22 +8,24 @@ import { formatJson } from "../../settings/text";
 export const FIND_FORMAT = "1";
 
 const lineShape = { file: text("As it was named."), line: z.int().min(1) };
-const line = z.strictObject(lineShape).readonly();
-const lines = z.array(line).readonly();
+const lineSchema = z.strictObject(lineShape).readonly();
+const linesSchema = z.array(lineSchema).readonly();
 
-export type Line = z.infer<typeof line>;
+export type Line = z.infer<typeof lineSchema>;
 
 const declaredShape = {
   list: text("allow, deny or vip."),
   ...lineShape,
   ...declaredTexts,
-  includedAt: lines.describe(
+  includedAt: linesSchema.describe(
     "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
   ),
-  overrides: lines.describe("The lines of included files that it takes the place of, the nearest first."),
+  overrides: linesSchema.describe(
+    "The lines of included files that it takes the place of, the nearest first.",
+  ),
 };
 
-const found = z
+const matchSchema = z
   .strictObject({
     kind: z.enum(["entry", "vip"]),
     wanted: text("What was looked for, in canonical form."),
@@ -48,7 +50,9 @@ const found = z
           .strictObject({
             ...declaredShape,
             why: z.enum(["expired", "removed"]),
-            removedAt: line.describe("The line that takes it out; only of what is removed.").exactOptional(),
+            removedAt: lineSchema
+              .describe("The line that takes it out; only of what is removed.")
+              .exactOptional(),
           })
           .readonly(),
       )
@@ -83,7 +87,7 @@ const found = z
   .readonly()
   .meta({ id: "Found", description: "An entry or VIP, in all places of one tenant." });
 
-export type Found = z.infer<typeof found>;
+export type Found = z.infer<typeof matchSchema>;
 export type How = Found["how"];
 export type FoundState = Found["state"];
 export type DeclaredThere = NonNullable<Found["declared"]>;
@@ -91,7 +95,7 @@ export type EndedThere = Found["ended"][number];
 export type RowThere = Found["there"][number];
 export type StackThere = NonNullable<Found["stack"]>;
 
-const decision = z
+const decisionSchema = z
   .strictObject({
     sender: text("In canonical form."),
     scope: text("global: all mail; else mail of the verdict of this name."),
@@ -113,7 +117,7 @@ const decision = z
   .readonly()
   .meta({ id: "Decision", description: "Which entry decides for mail from a sender." });
 
-export type Decision = z.infer<typeof decision>;
+export type Decision = z.infer<typeof decisionSchema>;
 
 export const findSchema = z
   .strictObject({
@@ -137,8 +141,8 @@ export const findSchema = z
             name: z.string(),
             host: text("The service's, where it was asked or is known.").exactOptional(),
             file: text("Its settings file.").exactOptional(),
-            found: z.array(found).readonly(),
-            decisions: z.array(decision).readonly(),
+            found: z.array(matchSchema).readonly(),
+            decisions: z.array(decisionSchema).readonly(),
             unread: z
               .array(
                 z

@@ -19,8 +19,8 @@ export interface TenantPlaces {
   readonly host?: string | undefined;
   readonly file?: string | undefined;
   /** The result or error of {@link readMatching}. */
-  readonly tenant?: ReadingOf<"rows", MatchingRows>;
-  readonly stack?: ReadingOf<"known", KnownLists> & { readonly name: string };
+  readonly tenant?: ReadOutcome<"rows", MatchingRows>;
+  readonly stack?: ReadOutcome<"known", KnownLists> & { readonly name: string };
   /** Options for reading files. */
   readonly reading?: { readonly today?: string | undefined; readonly cache?: ReadCache };
 }
@@ -33,7 +33,7 @@ export interface MatchingRows {
   readonly identity: TenantIdentity;
 }
 
-type ReadingOf<Name extends string, T> =
+type ReadOutcome<Name extends string, T> =
   | ({ readonly [_ in Name]: T } & { readonly error?: undefined })
   | ({ readonly [_ in Name]?: undefined } & { readonly error: unknown })
   | undefined;
@@ -41,7 +41,7 @@ type ReadingOf<Name extends string, T> =
 /**
  * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only matching rows.
  *
- * @param answered called on the first answer of the service.
+ * @param onAnswered called on the first answer of the service.
  * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
  * @throws {ServiceError} if one of the lists can't be read.
  * @throws {OtherTenantError} if the VIPs belong to another tenant.
@@ -49,14 +49,14 @@ type ReadingOf<Name extends string, T> =
 export async function readMatching(
   client: SettingsClient,
   matcher: Matcher,
-  answered: () => void = () => {},
+  onAnswered: () => void = () => {},
   expected?: ExpectedPeople,
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
     let pages = 0;
     return () => {
       pages += 1;
-      if (pages > 1) answered();
+      if (pages > 1) onAnswered();
     };
   };
   const identity = new IdentityReader();
@@ -78,12 +78,12 @@ export async function readMatching(
     matcher.meansMailboxes || expected !== undefined
       ? client.vipEmployees.readAll({ onPage: onPage(), keep })
       : [];
-  const [rows, people] = await Promise.all([Promise.all(entries), vips]);
-  const other = expected && otherTenantTold(mailboxes, expected);
-  if (other !== undefined) throw new OtherTenantError(other);
+  const [rows, vipRows] = await Promise.all([Promise.all(entries), vips]);
+  const mismatch = expected && otherTenantTold(mailboxes, expected);
+  if (mismatch !== undefined) throw new OtherTenantError(mismatch);
   return {
     entries: rows.flat(),
-    vips: people,
+    vips: vipRows,
     identity: identity.identity(client.baseUrl, client.servedAtMs),
   };
 }
@@ -93,49 +93,49 @@ export function findTenant(
   matcher: Matcher,
   { name, host, file, tenant, stack, reading = {} }: TenantPlaces,
 ): TenantFound {
-  const unread: Unread[] = [];
-  const read = file === undefined ? undefined : readFiles(file, reading, unread);
-  if (tenant?.error !== undefined) unread.push(unreadOf("tenant", tenant.error));
-  if (stack?.error !== undefined) unread.push(unreadOf("stack", stack.error));
+  const unreadable: Unread[] = [];
+  const settingsResult = file === undefined ? undefined : readSettingsFiles(file, reading, unreadable);
+  if (tenant?.error !== undefined) unreadable.push(unreadOf("tenant", tenant.error));
+  if (stack?.error !== undefined) unreadable.push(unreadOf("stack", stack.error));
   const rows = tenant?.rows;
   const known = stack?.known;
-  const found = findIn(
+  const matches = findIn(
     matcher,
     withoutUndefined({
-      files: read,
+      files: settingsResult,
       rows: rows?.entries,
       vips: rows?.vips,
       stack: stack === undefined || known === undefined ? undefined : { name: stack.name, known },
     }),
   );
   // If the tenant could not be read, its actual state is unknown, so its files don't show which entry decides.
-  const isJudged = rows !== undefined || (tenant === undefined && read !== undefined);
-  const decisions = isJudged
-    ? decisionsOf(matcher.wanted, found, rows === undefined ? "files" : "tenant")
+  const hasState = rows !== undefined || (tenant === undefined && settingsResult !== undefined);
+  const decisions = hasState
+    ? decisionsOf(matcher.wanted, matches, rows === undefined ? "files" : "tenant")
     : [];
-  return { ...withoutUndefined({ name, host, file }), found, decisions, unread };
+  return { ...withoutUndefined({ name, host, file }), found: matches, decisions, unread: unreadable };
 }
 
 /** Describes why a source could not be read. */
-export function unreadOf(where: Unread["where"], error: unknown): Unread {
+export function unreadOf(source: Unread["where"], error: unknown): Unread {
   const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return { where, code: error instanceof EmailSecurityError ? error.code : "Error", message };
+  return { where: source, code: error instanceof EmailSecurityError ? error.code : "Error", message };
 }
 
 /** Reads the declarations as far as possible: a mistake in one doesn't hide the others. */
-function readFiles(
+function readSettingsFiles(
   file: string,
   { today, cache }: NonNullable<TenantPlaces["reading"]>,
-  unread: Unread[],
+  unreadable: Unread[],
 ): ReadResult | undefined {
-  const read = inspectSettings(file, {
+  const settingsResult = inspectSettings(file, {
     ownDomains: [],
     together: false,
     ...withoutUndefined({ today, cache }),
   });
-  if (read.settings === undefined) {
-    const message = mistakesText(file, read.findings).replaceAll(/\n\s*/g, " ");
-    unread.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
+  if (settingsResult.settings === undefined) {
+    const message = mistakesText(file, settingsResult.findings).replaceAll(/\n\s*/g, " ");
+    unreadable.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
   }
-  return read.draft === undefined ? undefined : read;
+  return settingsResult.draft === undefined ? undefined : settingsResult;
 }

@@ -14,65 +14,66 @@ export class Matcher {
   /** Whether the query can match a mailbox; otherwise VIPs need not be read. */
   readonly meansMailboxes: boolean;
   /** By type, then by value. */
-  readonly #above = new Map<string, Map<string, Match[]>>();
-  readonly #below: ReadonlyMap<string, Wanted>;
-  readonly #byValue: ReadonlyMap<string, Wanted>;
-  readonly #covered: CoveredValues;
+  readonly #matchesByType = new Map<string, Map<string, Match[]>>();
+  readonly #parentQueries: ReadonlyMap<string, Wanted>;
+  readonly #queryByValue: ReadonlyMap<string, Wanted>;
+  readonly #coveredValues: CoveredValues;
 
   /** @param below whether to match entries below a domain too. */
-  constructor(wanted: readonly Wanted[], { below = false }: { readonly below?: boolean } = {}) {
-    this.wanted = wanted;
-    this.#byValue = new Map(wanted.map((one) => [one.value, one]));
-    this.#covered = new CoveredValues(this.#byValue.keys());
-    for (const one of wanted)
-      for (const [entryType, value, how] of namesAbove(one))
-        this.#add(entryType, value, { wanted: one, how });
-    const domains = below ? wanted.filter(({ entryType }) => entryType === "domain") : [];
-    this.#below = new Map(domains.map((one) => [one.value, one]));
-    this.meansMailboxes = domains.length > 0 || wanted.some(({ entryType }) => entryType === "email_address");
+  constructor(queries: readonly Wanted[], { below = false }: { readonly below?: boolean } = {}) {
+    this.wanted = queries;
+    this.#queryByValue = new Map(queries.map((query) => [query.value, query]));
+    this.#coveredValues = new CoveredValues(this.#queryByValue.keys());
+    for (const query of queries)
+      for (const [entryType, value, matchType] of getMatchingNames(query))
+        this.#add(entryType, value, { wanted: query, how: matchType });
+    const domains = below ? queries.filter(({ entryType }) => entryType === "domain") : [];
+    this.#parentQueries = new Map(domains.map((query) => [query.value, query]));
+    this.meansMailboxes =
+      domains.length > 0 || queries.some(({ entryType }) => entryType === "email_address");
   }
 
   /** @param value the value in canonical form. */
   of(entryType: string, value: string): readonly Match[] {
-    const above = this.#above.get(entryType)?.get(value) ?? this.#pattern(value);
-    if (this.#below.size === 0 || entryType === "ip") return above;
+    const above = this.#matchesByType.get(entryType)?.get(value) ?? this.#matchPattern(value);
+    if (this.#parentQueries.size === 0 || entryType === "ip") return above;
     const at = value.lastIndexOf("@");
-    const [own = "", ...higher] = domainsUp(value.slice(at + 1));
-    const below = (at < 0 ? higher : [own, ...higher]).flatMap((domain): Match[] => {
-      const wanted = this.#below.get(domain);
-      return wanted === undefined ? [] : [{ wanted, how: "below" }];
+    const [ownDomain = "", ...parentDomains] = domainsUp(value.slice(at + 1));
+    const below = (at < 0 ? parentDomains : [ownDomain, ...parentDomains]).flatMap((domain): Match[] => {
+      const query = this.#parentQueries.get(domain);
+      return query === undefined ? [] : [{ wanted: query, how: "below" }];
     });
     return [...above, ...below];
   }
 
   /** Returns what a wildcard or range covers, regardless of its type at the service. */
-  #pattern(value: string): readonly Match[] {
-    const isOne = isWildcard(value);
-    if (!isOne && !/[/-]/.test(value)) return NONE;
-    return this.#covered.coveredBy(value).flatMap((covered): Match[] => {
-      const wanted = this.#byValue.get(covered);
-      const isAddress = wanted?.entryType === "ip";
+  #matchPattern(value: string): readonly Match[] {
+    const isWildcardValue = isWildcard(value);
+    if (!isWildcardValue && !/[/-]/.test(value)) return NO_MATCHES;
+    return this.#coveredValues.coveredBy(value).flatMap((covered): Match[] => {
+      const query = this.#queryByValue.get(covered);
+      const isAddress = query?.entryType === "ip";
       // A domain with a hyphen is matched by type and value instead.
-      if (wanted === undefined || isOne === isAddress) return [];
-      return [{ wanted, how: isAddress ? "range" : "wildcard" }];
+      if (query === undefined || isWildcardValue === isAddress) return [];
+      return [{ wanted: query, how: isAddress ? "range" : "wildcard" }];
     });
   }
 
   #add(entryType: string, value: string, match: Match): void {
-    const ofType = this.#above.get(entryType) ?? new Map<string, Match[]>();
-    this.#above.set(entryType, ofType);
-    const there = ofType.get(value);
-    if (there === undefined) ofType.set(value, [match]);
-    else there.push(match);
+    const typeMatches = this.#matchesByType.get(entryType) ?? new Map<string, Match[]>();
+    this.#matchesByType.set(entryType, typeMatches);
+    const existing = typeMatches.get(value);
+    if (existing === undefined) typeMatches.set(value, [match]);
+    else existing.push(match);
   }
 }
 
-const NONE: readonly Match[] = [];
+const NO_MATCHES: readonly Match[] = [];
 
-function namesAbove({ value, entryType }: Wanted): [entryType: string, value: string, how: How][] {
+function getMatchingNames({ value, entryType }: Wanted): [entryType: string, value: string, how: How][] {
   const exact: [string, string, How] = [entryType, value, "exact"];
   if (entryType === "ip") return [exact];
-  const [own = "", ...higher] = domainsUp(value.slice(value.lastIndexOf("@") + 1));
-  const parents = higher.map((domain): [string, string, How] => ["domain", domain, "parent"]);
-  return entryType === "domain" ? [exact, ...parents] : [exact, ["domain", own, "domain"], ...parents];
+  const [ownDomain = "", ...parentDomains] = domainsUp(value.slice(value.lastIndexOf("@") + 1));
+  const parents = parentDomains.map((domain): [string, string, How] => ["domain", domain, "parent"]);
+  return entryType === "domain" ? [exact, ...parents] : [exact, ["domain", ownDomain, "domain"], ...parents];
 }

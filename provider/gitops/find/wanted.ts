@@ -12,24 +12,25 @@ import type { Wanted } from "./find-schema";
  * @throws {ConfigurationError} if the query is empty, a value isn't a valid domain, address or mailbox, or a sender is an IP address.
  */
 export function wantedOf(values: readonly string[], senders: readonly string[] = []): readonly Wanted[] {
-  const wanted = new Map<string, Wanted>();
+  const queryByValue = new Map<string, Wanted>();
   for (const [texts, isSender] of [
     [senders, true],
     [values, false],
   ] as const) {
     for (const text of texts) {
-      const { canonical: value, entryType } = (isSender ? undefined : parsePattern(text)) ?? readValue(text);
+      const { canonical: value, entryType } =
+        (isSender ? undefined : parsePattern(text)) ?? parseQueryValue(text);
       if (isSender && entryType === "ip") {
         throw new ConfigurationError(
           `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
         );
       }
-      if (!wanted.has(value)) wanted.set(value, { value, entryType, isSender });
+      if (!queryByValue.has(value)) queryByValue.set(value, { value, entryType, isSender });
     }
   }
-  if (wanted.size === 0)
+  if (queryByValue.size === 0)
     throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
-  return [...wanted.values()];
+  return [...queryByValue.values()];
 }
 
 /** Parses a wildcard or address range, which a tenant may have although no file can declare it; undefined for anything else. */
@@ -41,7 +42,7 @@ export function parsePattern(text: string): EntryValue | undefined {
 }
 
 /** Parses a value as typed by a person. */
-function readValue(text: string): EntryValue {
+function parseQueryValue(text: string): EntryValue {
   const parsed = refang(text);
   if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`This can't be looked for: ${parsed.reason}.`);

@@ -46,11 +46,13 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
         return entry === undefined ? [] : [{ kind: "entry", key, ...entry }];
       });
     case "AllowDenyEntry":
-      return singleEntry(props);
+      return readSingleEntry(props);
     case "VipList":
-      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) => vip(key, text));
+      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) =>
+        buildProgramVip(key, text),
+      );
     case "VipEmployee":
-      return [vip(textIn(props, "email") ?? "", textIn(props, "comment") ?? "")];
+      return [buildProgramVip(getText(props, "email") ?? "", getText(props, "comment") ?? "")];
     case undefined:
       return [];
   }
@@ -64,12 +66,12 @@ export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boole
   return typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE;
 }
 
-function singleEntry(props: PolicyResource["props"]): EntryInProgram[] {
+function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
   const list = LISTS.find((one) => one === props["list"]);
-  const parsed = parseEntryValue(textIn(props, "value") ?? "");
+  const parsed = parseEntryValue(getText(props, "value") ?? "");
   if (list === undefined || !parsed.ok) return [];
   const { canonical: value, entryType } = parsed.value;
-  const verdictScope = textIn(props, "verdictScope") ?? DEFAULT_VERDICT_SCOPE;
+  const verdictScope = getText(props, "verdictScope") ?? DEFAULT_VERDICT_SCOPE;
   return [
     {
       kind: "entry",
@@ -83,13 +85,13 @@ function singleEntry(props: PolicyResource["props"]): EntryInProgram[] {
   ];
 }
 
-function vip(email: string, text: string): VipInProgram {
+function buildProgramVip(email: string, text: string): VipInProgram {
   const key = keyOfVip(email);
   return { kind: "vip", key, ...readVip(key, text) };
 }
 
 /** Returns a non-empty text in canonical form. */
-function textIn(props: PolicyResource["props"], name: string): string | undefined {
+function getText(props: PolicyResource["props"], name: string): string | undefined {
   const value = props[name];
   const text = typeof value === "string" ? canonicalComment(value) : "";
   return text === "" ? undefined : text;

@@ -9,13 +9,13 @@ import { aboutWords, findingWords, heldWords, lineOf, nameWords, valueWords } fr
 /** Builds the details of a change; those that raise the alarm come first. */
 export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
   const isAlarming = change.alarm !== "none";
-  const facts: Fact[] = [
-    { label: "accepted", words: acceptedWords(change), isAlarming },
-    ...DETAIL_NAMES.map((name) => ({ label: name, words: transitionWords(change, name) })),
+  const details: Fact[] = [
+    { label: "accepted", words: describeAcceptedRisk(change), isAlarming },
+    ...DETAIL_NAMES.map((name) => ({ label: name, words: describeDetailChange(change, name) })),
     { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
-    { label: "replaces", words: replacedWords(change) },
+    { label: "replaces", words: describeReplacements(change) },
     ...mailFacts(plan, change, allows),
-    ...(change.evidence?.applies === false ? [] : backtestFacts(plan, allows, denies)),
+    ...(change.evidence?.applies === false ? [] : buildBacktestDetails(plan, allows, denies)),
     ...change.findings.map(
       (finding): Fact => ({
         label: "finding",
@@ -23,14 +23,14 @@ export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, deni
         isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
       }),
     ),
-    { label: "asked for", words: requestWords(change) },
-    { label: "declared", words: declaredWords(change) },
+    { label: "asked for", words: describeRequest(change) },
+    { label: "declared", words: describeOrigin(change) },
     { label: "held", words: heldWords(change.before) },
   ];
-  const told = facts.filter(({ words }) => words.length > 0);
+  const nonEmptyDetails = details.filter(({ words }) => words.length > 0);
   return [
-    ...told.filter((fact) => fact.isAlarming === true),
-    ...told.filter((fact) => fact.isAlarming !== true),
+    ...nonEmptyDetails.filter((fact) => fact.isAlarming === true),
+    ...nonEmptyDetails.filter((fact) => fact.isAlarming !== true),
   ];
 }
 
@@ -72,14 +72,14 @@ export function mailFacts(
   }
   const isAlarming = change.alarm !== "none" && (evidence.threats > 0 || evidence.reports > 0);
   return [
-    { label: "mail", words: threatWords(plan, change, evidence, allows), isAlarming },
-    { label: "details", words: detailWords(change, evidence), isAlarming },
-    { label: "reports", words: reportWords(evidence), isAlarming },
+    { label: "mail", words: describeThreats(plan, change, evidence, allows), isAlarming },
+    { label: "details", words: describeActions(change, evidence), isAlarming },
+    { label: "reports", words: describeReports(evidence), isAlarming },
   ];
 }
 
 /** Formats `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
-function threatWords(
+function describeThreats(
   plan: Pick<Plan, "evidence">,
   { kind }: Pick<Change, "kind">,
   evidence: Evidence,
@@ -88,28 +88,30 @@ function threatWords(
   const window = `in ${counted(plan.evidence.days, "day")}`;
   const direction = kind === "vip" ? "to it" : "from it";
   if (evidence.threats === 0) return say`No threat ${direction} ${window}.`;
-  const verdicts = countsWords(evidence.verdicts, evidence.threats);
-  const last = evidence.last === undefined ? [] : say`, last ${day(evidence.last)}`;
-  const isTo = kind === "entry" && evidence.recipientCount > 0;
-  const to = isTo ? `; to ${peopleWords(evidence.recipientCount, evidence.vipCount)}` : "";
-  const through =
+  const verdicts = formatCounts(evidence.verdicts, evidence.threats);
+  const lastText = evidence.last === undefined ? [] : say`, last ${day(evidence.last)}`;
+  const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
+  const recipientText = hasRecipients
+    ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}`
+    : "";
+  const letThroughText =
     allows === undefined || allows.letThrough === 0
       ? []
       : say`; it would have let ${allows.letThrough} through`;
   return say`${counted(evidence.threats, "threat")} ${kind === "vip" ? "to it " : ""}${window}${
     verdicts.length > 0 ? say`, ${verdicts}` : []
-  }${last}${to}${through}.`;
+  }${lastText}${recipientText}${letThroughText}.`;
 }
 
 /** Formats the actions on the threats, and their senders. */
-function detailWords({ kind }: Pick<Change, "kind">, evidence: Evidence): Words {
-  const actions = countsWords(evidence.actions, evidence.threats);
-  const senders = sendersWords(evidence, kind);
+function describeActions({ kind }: Pick<Change, "kind">, evidence: Evidence): Words {
+  const actions = formatCounts(evidence.actions, evidence.threats);
+  const senders = describeSenders(evidence, kind);
   const parts = [actions, senders].filter(({ length }) => length > 0);
   return parts.length === 0 ? [] : say`${join(parts, "; ")}.`;
 }
 
-function sendersWords({ senders, senderCount }: Evidence, kind: Change["kind"]): Words {
+function describeSenders({ senders, senderCount }: Evidence, kind: Change["kind"]): Words {
   if (senderCount < 2 || kind === "vip") return [];
   if (senders.length < senderCount) return say`from ${senderCount} senders`;
   return say`from ${join(
@@ -118,50 +120,52 @@ function sendersWords({ senders, senderCount }: Evidence, kind: Change["kind"]):
   )}`;
 }
 
-function reportWords({ reports, reportVerdicts, lastReport }: Evidence): Words {
+function describeReports({ reports, reportVerdicts, lastReport }: Evidence): Words {
   if (reports === 0) return [];
-  const verdicts = countsWords(reportVerdicts, reports);
-  const last = lastReport === undefined ? [] : say`, last ${day(lastReport)}`;
-  return say`Users reported it ${reports === 1 ? "once" : counted(reports, "time")}${last}${
+  const verdicts = formatCounts(reportVerdicts, reports);
+  const lastText = lastReport === undefined ? [] : say`, last ${day(lastReport)}`;
+  return say`Users reported it ${reports === 1 ? "once" : counted(reports, "time")}${lastText}${
     verdicts.length > 0 ? say`; the analysis said: ${verdicts}` : []
   }.`;
 }
 
-function peopleWords(people: number, vips: number): string {
-  const who = counted(people, "person", "people");
-  if (vips === 0) return who;
-  if (vips === people) return people === 1 ? "1 person, a VIP" : `${who}, all VIPs`;
-  return `${who}, ${number(vips)} of them ${vips === 1 ? "a VIP" : "VIPs"}`;
+function describePeopleCount(people: number, vips: number): string {
+  const peopleText = counted(people, "person", "people");
+  if (vips === 0) return peopleText;
+  if (vips === people) return people === 1 ? "1 person, a VIP" : `${peopleText}, all VIPs`;
+  return `${peopleText}, ${number(vips)} of them ${vips === 1 ? "a VIP" : "VIPs"}`;
 }
 
 /** Formats `35 malicious, 2 spam`, or `all malicious` for a single verdict. */
-function countsWords(counts: readonly Count[], total: number): Words {
+function formatCounts(counts: readonly Count[], total: number): Words {
   // Always shows the malicious count, even if it is small.
-  const isWorst = ({ name }: Count): number => Number(counts.length > MOST_COUNTS && name === "malicious");
-  const shown = counts.toSorted((one, other) => isWorst(other) - isWorst(one)).slice(0, MOST_COUNTS);
-  const more = counts.length - shown.length;
-  const all = shown.map(({ name, count }) =>
+  const isMalicious = ({ name }: Count): number => Number(counts.length > MAX_COUNTS && name === "malicious");
+  const visibleCounts = counts
+    .toSorted((one, other) => isMalicious(other) - isMalicious(one))
+    .slice(0, MAX_COUNTS);
+  const hiddenCount = counts.length - visibleCounts.length;
+  const countTexts = visibleCounts.map(({ name, count }) =>
     count === total && total > 1 && counts.length === 1
       ? say`all ${nameWords(name)}`
       : say`${count} ${nameWords(name)}`,
   );
-  return join(more > 0 ? [...all, [`${more} more kinds`]] : all, ", ");
+  return join(hiddenCount > 0 ? [...countTexts, [`${hiddenCount} more kinds`]] : countTexts, ", ");
 }
 
-const MOST_COUNTS = 6;
+const MAX_COUNTS = 6;
 
-function backtestFacts({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
+function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
   const window = `in ${counted(evidence.days, "day")}`;
   if (allows !== undefined) {
     const { letThrough, verdicts } = allows;
     if (letThrough === 0)
       return [{ label: "backtest", words: [`By estimate, it would have let nothing through ${window}.`] }];
-    const kinds = countsWords(verdicts, letThrough);
+    const verdictText = formatCounts(verdicts, letThrough);
     return [
       {
         label: "backtest",
         words: say`By estimate, ${counted(letThrough, "threat")} that ${letThrough === 1 ? "was" : "were"} stopped would have come through${
-          kinds.length > 0 ? say` (${kinds})` : []
+          verdictText.length > 0 ? say` (${verdictText})` : []
         }${recipientWords(allows)}.`,
         isAlarming: true,
       },
@@ -171,77 +175,80 @@ function backtestFacts({ evidence }: Plan, allows?: BacktestAllow, denies?: Back
   const { matched, stopped } = denies;
   if (matched === 0)
     return [{ label: "backtest", words: [`By estimate, nothing would have come under it ${window}.`] }];
-  const words =
+  const detailText =
     stopped === 0
       ? say`By estimate, ${counted(matched, "threat")} came under it ${window}, all stopped without it.`
       : say`By estimate, of ${counted(matched, "threat")} it would have stopped the ${stopped} that reached a mailbox${recipientWords(denies)}.`;
-  return [{ label: "backtest", words }];
+  return [{ label: "backtest", words: detailText }];
 }
 
-export function recipientWords(to: {
+export function recipientWords(summary: {
   readonly recipients: readonly Recipient[];
   readonly recipientCount: number;
   readonly vipCount: number;
 }): Words {
-  if (to.recipientCount === 0) return [];
-  const shown = to.recipients
-    .slice(0, MOST_RECIPIENTS)
+  if (summary.recipientCount === 0) return [];
+  const visibleRecipients = summary.recipients
+    .slice(0, MAX_RECIPIENTS)
     .map(({ email, isVip, count }) =>
       isVip ? say`${given(email)} (VIP, ${count})` : say`${given(email)} (${count})`,
     );
-  const more = to.recipientCount - shown.length;
-  const names = more > 0 ? [...shown, [`${number(more)} more`]] : shown;
-  return say`, to ${peopleWords(to.recipientCount, to.vipCount)}: ${join(names, ", ")}`;
+  const hiddenCount = summary.recipientCount - visibleRecipients.length;
+  const names = hiddenCount > 0 ? [...visibleRecipients, [`${number(hiddenCount)} more`]] : visibleRecipients;
+  return say`, to ${describePeopleCount(summary.recipientCount, summary.vipCount)}: ${join(names, ", ")}`;
 }
 
-const MOST_RECIPIENTS = 4;
+const MAX_RECIPIENTS = 4;
 
-function acceptedWords({ accepted, after }: Change): Words {
-  const because = accepted ?? after?.acceptRisk;
-  return because === undefined ? [] : say`The risk, because: ${given(because)}`;
+function describeAcceptedRisk({ accepted, after }: Change): Words {
+  const reason = accepted ?? after?.acceptRisk;
+  return reason === undefined ? [] : say`The risk, because: ${given(reason)}`;
 }
 
-function replacedWords({ mayReplace = [], after }: Change): Words {
+function describeReplacements({ mayReplace = [], after }: Change): Words {
   if (mayReplace.length === 0) return [];
-  const all = mayReplace.map(({ key, before }) => {
-    const made = heldWords(before);
-    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${aboutWords(before)}`;
+  const replacements = mayReplace.map(({ key, before }) => {
+    const creationText = heldWords(before);
+    return say`${after?.list ?? "entry"} ${given(key)}${creationText.length > 0 ? say` (${creationText})` : []}${aboutWords(before)}`;
   });
-  return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(all)}.`;
+  return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(replacements)}.`;
 }
 
-function transitionWords({ before, after }: Change, name: DetailName): Words {
-  const [old, now] = [before, after].map((one) => new Map(detailsOf(one ?? {})).get(name));
+function describeDetailChange({ before, after }: Change, name: DetailName): Words {
+  const [old, current] = [before, after].map((one) => new Map(detailsOf(one ?? {})).get(name));
   if (before === undefined || after === undefined) {
-    const only = old ?? now;
-    return only === undefined ? [] : [given(only)];
+    const onlyValue = old ?? current;
+    return onlyValue === undefined ? [] : [given(onlyValue)];
   }
-  if (old === now) return now === undefined ? [] : say`${given(now)} (as it was)`;
-  const shown = (text: string | undefined): Words => (text === undefined ? ["(none)"] : [given(text)]);
-  return say`${shown(old)} → ${shown(now)}`;
+  if (old === current) return current === undefined ? [] : say`${given(current)} (as it was)`;
+  const formatOptionalValue = (text: string | undefined): Words =>
+    text === undefined ? ["(none)"] : [given(text)];
+  return say`${formatOptionalValue(old)} → ${formatOptionalValue(current)}`;
 }
 
-function requestWords({ expires, ...change }: Change): Words {
+function describeRequest({ expires, ...change }: Change): Words {
   const parts = factsSaid(saidOf(change)).map(([label, text]) => say`${label} ${given(text)}`);
   if (expires !== undefined) parts.push(expires === "never" ? ["never expires"] : say`until ${day(expires)}`);
   return join(parts, ", ");
 }
 
-function declaredWords({ place, overrides, resource }: Change): Words {
+function describeOrigin({ place, overrides, resource }: Change): Words {
   const parts: Words[] = [];
   if (place !== undefined) parts.push(lineOf(place));
   if (resource !== undefined) parts.push(say`resource ${given(resource)}`);
   if (overrides !== undefined && overrides.length > 0) {
-    parts.push(say`in place of ${placesWords(overrides)}`);
+    parts.push(say`in place of ${describeLocations(overrides)}`);
   }
   return join(parts, ", ");
 }
 
-function placesWords(places: readonly Place[]): Words {
-  const shown = places.slice(0, MOST_PLACES).map(lineOf);
+function describeLocations(locations: readonly Place[]): Words {
+  const visibleLocations = locations.slice(0, MAX_LOCATIONS).map(lineOf);
   return enumerate(
-    places.length > MOST_PLACES ? [...shown, [`${number(places.length - MOST_PLACES)} more`]] : shown,
+    locations.length > MAX_LOCATIONS
+      ? [...visibleLocations, [`${number(locations.length - MAX_LOCATIONS)} more`]]
+      : visibleLocations,
   );
 }
 
-const MOST_PLACES = 3;
+const MAX_LOCATIONS = 3;

@@ -7,16 +7,16 @@ export const planJson = formatJson<Plan>;
 /**
  * Parses a plan from JSON.
  *
- * @param from the file name for error messages.
+ * @param source the file name for error messages.
  * @throws {ConfigurationError} if the text isn't a valid plan, or has another format.
  */
-export function parsePlan(text: string, from: string): Plan {
+export function parsePlan(text: string, source: string): Plan {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new ConfigurationError(
-      `${quote(from, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`,
+      `${quote(source, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`,
       {
         cause,
       },
@@ -25,8 +25,8 @@ export function parsePlan(text: string, from: string): Plan {
   const parsed = planSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const at = issue?.path.map(String).join(".") ?? "";
+  const issuePath = issue?.path.map(String).join(".") ?? "";
   throw new ConfigurationError(
-    `${quote(from, 300)} is no plan of format ${PLAN_FORMAT} as \`plan --format json\` writes it: ${quote(at)} ${issue?.message ?? ""}.`,
+    `${quote(source, 300)} is no plan of format ${PLAN_FORMAT} as \`plan --format json\` writes it: ${quote(issuePath)} ${issue?.message ?? ""}.`,
   );
 }

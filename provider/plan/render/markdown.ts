@@ -36,77 +36,87 @@ export interface PlanMarkdownOptions {
 export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkdownOptions = {}): string {
   if (!(limit >= MIN_LIMIT))
     throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
-  const report = reportOf(plan);
-  const where = artifactText(artifact);
-  const head = headOf(report);
-  const foot = footOf(
-    report,
-    artifact === undefined ? "" : `The whole plan: ${where.replace(/^in /, "")}\n\n`,
+  const view = reportOf(plan);
+  const fullListHint = formatArtifact(artifact);
+  const header = formatPlanHeader(view);
+  const footer = formatPlanFooter(
+    view,
+    artifact === undefined ? "" : `The whole plan: ${fullListHint.replace(/^in /, "")}\n\n`,
   );
-  return withSections(head, sectionsOf(report, where), foot, limit);
+  return withSections(header, buildSections(view, fullListHint), footer, limit);
 }
 
 /** Renders a head, the sections as far as they fit, and a foot within the limit in bytes. */
 export function withSections(
-  head: string,
+  header: string,
   sections: readonly MarkdownSection[],
-  foot: string,
+  footer: string,
   limit: number,
 ): string {
-  let left = limit - bytesOf(head) - bytesOf(foot);
-  const shown = sections.map((section, index) => {
-    const others = sections.length - index - 1;
+  let remainingBytes = limit - bytesOf(header) - bytesOf(footer);
+  const texts = sections.map((section, index) => {
+    const laterSections = sections.length - index - 1;
     const text = section.render(
-      Math.min(left - others * RESERVE, Math.max(RESERVE, Math.floor(limit * section.share))),
+      Math.min(
+        remainingBytes - laterSections * MIN_SECTION_BYTES,
+        Math.max(MIN_SECTION_BYTES, Math.floor(limit * section.share)),
+      ),
     );
-    left -= bytesOf(text);
+    remainingBytes -= bytesOf(text);
     return text;
   });
-  return [head, ...shown, foot].join("");
+  return [header, ...texts, footer].join("");
 }
 
 /** Enough for the head, the foot and a summary of every section, regardless of content. */
 const MIN_LIMIT = 32_768;
 /** The bytes that a section summary needs: a heading, the counts and where to find the rest. */
-const RESERVE = 1_500;
+const MIN_SECTION_BYTES = 1_500;
 
 /** A part of a Markdown report. */
 export interface MarkdownSection {
   /** The maximum share of the limit, which leaves space for the last sections. */
   readonly share: number;
   /** Renders the section within the limit in bytes, which is always enough for a summary. */
-  readonly render: (room: number) => string;
+  readonly render: (maxBytes: number) => string;
 }
 
-function sectionsOf(report: Report, where: string): MarkdownSection[] {
+function buildSections(view: Report, fullListHint: string): MarkdownSection[] {
   const sections: MarkdownSection[] = [];
-  if (report.guards.length > 0)
-    sections.push({ share: 0.25, render: (room) => guardsMarkdown(report.guards, room, where) });
-  if (report.loosened.length > 0) {
-    sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
+  if (view.guards.length > 0)
+    sections.push({ share: 0.25, render: (maxBytes) => guardsMarkdown(view.guards, maxBytes, fullListHint) });
+  if (view.loosened.length > 0) {
+    sections.push({
+      share: 0.15,
+      render: (maxBytes) => renderPlanOverrides(view.loosened, maxBytes, fullListHint),
+    });
   }
-  sections.push(...cardSections(report, where));
+  sections.push(...cardSections(view, fullListHint));
   const asides: [title: string, lines: readonly Words[], hidden?: (count: number) => string][] = [
     [
       "Findings in what does not change",
-      report.findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
+      view.findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
     ],
     [
       "Expired, so no longer declared",
-      report.expired.map(expiredWords),
-      (count) => describeHidden(report.expired.slice(-count).map(expiredTransition)),
+      view.expired.map(expiredWords),
+      (count) => describeHidden(view.expired.slice(-count).map(expiredTransition)),
     ],
     [
       "Left alone: at the tenant, and nobody declares it",
-      report.unmanaged.map(unmanagedWords),
-      (count) => describeHiddenUnmanaged(report.unmanaged.slice(-count)),
+      view.unmanaged.map(unmanagedWords),
+      (count) => describeHiddenUnmanaged(view.unmanaged.slice(-count)),
     ],
-    ["Denies that no threat came under", report.unmatched?.keys.map(valueWords) ?? []],
+    ["Denies that no threat came under", view.unmatched?.keys.map(valueWords) ?? []],
   ];
-  for (const [title, lines, hidden] of asides) {
-    const first = title.startsWith("Denies") ? report.unmatched?.words : undefined;
+  for (const [title, lines, describeHiddenCount] of asides) {
+    const intro = title.startsWith("Denies") ? view.unmatched?.words : undefined;
     if (lines.length > 0)
-      sections.push({ share: 0.15, render: (room) => aside(title, first, lines, room, where, hidden) });
+      sections.push({
+        share: 0.15,
+        render: (maxBytes) =>
+          renderAsideMarkdown(title, intro, lines, maxBytes, fullListHint, describeHiddenCount),
+      });
   }
   return sections;
 }
@@ -114,34 +124,37 @@ function sectionsOf(report: Report, where: string): MarkdownSection[] {
 /**
  * Builds the sections of changes, dangerous ones first.
  *
- * @param where the location of the remaining changes, if there are too many.
+ * @param fullListHint the location of the remaining changes, if there are too many.
  */
 export function cardSections(
   { dangers, accepted, warnings, others }: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
-  where: string,
+  fullListHint: string,
 ): MarkdownSection[] {
-  const told = [
-    { title: "Danger", all: dangers, share: 0.6, form: cards },
-    { title: "Risk accepted", all: accepted, share: 0.5, form: cards },
-    { title: "Needs a look", all: warnings, share: 0.4, form: cards },
-    { title: "Nothing speaks against", all: others, share: 0.8, form: table },
+  const groups = [
+    { title: "Danger", all: dangers, share: 0.6, form: renderChangeViews },
+    { title: "Risk accepted", all: accepted, share: 0.5, form: renderChangeViews },
+    { title: "Needs a look", all: warnings, share: 0.4, form: renderChangeViews },
+    { title: "Nothing speaks against", all: others, share: 0.8, form: renderChangeTable },
   ];
-  return told
+  return groups
     .filter(({ all }) => all.length > 0)
-    .map(({ title, all, share, form }) => ({ share, render: (room) => form(title, all, room, where) }));
+    .map(({ title, all, share, form }) => ({
+      share,
+      render: (maxBytes) => form(title, all, maxBytes, fullListHint),
+    }));
 }
 
-function headOf({ tenant, ...told }: Report): string {
+function formatPlanHeader({ tenant, ...told }: Report): string {
   return planHead(`for ${markdownWords(tenant, { limit: 60 })}`, told);
 }
 
 /**
  * Renders the marker, a heading, the verdict and the counts.
  *
- * @param what the subject of the plan, as Markdown.
+ * @param subjectText the subject of the plan, as Markdown.
  */
 export function planHead(
-  what: string,
+  subjectText: string,
   {
     mood,
     verdict,
@@ -154,9 +167,9 @@ export function planHead(
   const counts = tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`);
   return [
     PLAN_MARK,
-    `## Email security plan ${what}`,
+    `## Email security plan ${subjectText}`,
     "",
-    `> [!${ALERTS[mood]}]`,
+    `> [!${ALERT_TYPES[mood]}]`,
     `> **${verdict}.** ${markdownWords(headline, { limit: 60 })}`,
     "",
     counts.join(" · "),
@@ -165,7 +178,7 @@ export function planHead(
   ].join("\n");
 }
 
-const ALERTS: Readonly<Record<Mood, string>> = {
+const ALERT_TYPES: Readonly<Record<Mood, string>> = {
   refused: "CAUTION",
   danger: "CAUTION",
   accepted: "WARNING",
@@ -174,25 +187,23 @@ const ALERTS: Readonly<Record<Mood, string>> = {
   nothing: "NOTE",
 };
 
-function footOf({ basis, source, digest }: Report, artifact: string): string {
-  const lines = [...basis, say`Source: ${source}.`].map(
-    (words) => `- ${markdownWords(words, { limit: 80 })}`,
-  );
-  const rests = wrap("What this rests on", `${lines.join("\n")}\n`);
-  return `${rests}\n${artifact}Digest: ${markdownCode(digest, 100)}\n`;
+function formatPlanFooter({ basis, source, digest }: Report, artifact: string): string {
+  const lines = [...basis, say`Source: ${source}.`].map((text) => `- ${markdownWords(text, { limit: 80 })}`);
+  const basisText = wrap("What this rests on", `${lines.join("\n")}\n`);
+  return `${basisText}\n${artifact}Digest: ${markdownCode(digest, 100)}\n`;
 }
 
 /**
  * Renders the blockers with their full messages.
  *
- * @param where the location of the remaining ones. Default: not mentioned.
+ * @param fullListHint the location of the remaining ones. Default: not mentioned.
  */
 export function guardsMarkdown(
-  all: readonly { readonly code: string; readonly message: string }[],
-  room: number,
-  where = "",
+  blockers: readonly { readonly code: string; readonly message: string }[],
+  maxBytes: number,
+  fullListHint = "",
 ): string {
-  const blocks = all.map(
+  const blocks = blockers.map(
     ({ code, message }) =>
       () =>
         `**${markdownCode(code, 60)}**\n\n${markdownBlock(message, 3_000)}\n`,
@@ -200,34 +211,45 @@ export function guardsMarkdown(
   return filled(
     `### Refused\n\n`,
     [blocks],
-    room,
-    (rest) => `… and ${number(rest)} more refusals${where === "" ? "" : `, ${where}`}.\n\n`,
+    maxBytes,
+    (rest) => `… and ${number(rest)} more refusals${fullListHint === "" ? "" : `, ${fullListHint}`}.\n\n`,
   );
 }
 
-function loosened(all: Report["loosened"], room: number, where: string): string {
+function renderPlanOverrides(overrides: Report["loosened"], maxBytes: number, fullListHint: string): string {
   return `${filled(
-    `### ${LOOSENED} (${number(all.length)})\n\n`,
-    [all.map((finding) => () => `- ${markdownWords(loosenedWords(finding), { limit: 500 })}\n`)],
-    room,
-    (rest) => `… and ${number(rest)} more, ${where}.\n`,
+    `### ${LOOSENED} (${number(overrides.length)})\n\n`,
+    [overrides.map((finding) => () => `- ${markdownWords(loosenedWords(finding), { limit: 500 })}\n`)],
+    maxBytes,
+    (rest) => `… and ${number(rest)} more, ${fullListHint}.\n`,
   )}\n`;
 }
 
-function cards(title: string, all: readonly Card[], room: number, where: string): string {
+function renderChangeViews(
+  title: string,
+  changeViews: readonly Card[],
+  maxBytes: number,
+  fullListHint: string,
+): string {
   return filled(
-    `### ${title} (${number(all.length)})\n\n`,
-    [all.map((card) => () => cardText(card)), all.map((card) => () => cardLine(card))],
-    room,
-    (rest) => `… and ${summary(all.slice(-rest), where)}\n\n`,
+    `### ${title} (${number(changeViews.length)})\n\n`,
+    [
+      changeViews.map((changeView) => () => formatChange(changeView)),
+      changeViews.map((changeView) => () => formatChangeSummaryLine(changeView)),
+    ],
+    maxBytes,
+    (rest) => `… and ${formatHiddenSummary(changeViews.slice(-rest), fullListHint)}\n\n`,
   );
 }
 
-function cardText(card: Card): string {
-  const examples = card.allows?.examples ?? [];
-  const facts = card.facts.slice(0, MOST_FACTS).map((fact, index) => `- ${factText(fact, index === 0)}`);
-  if (card.facts.length > MOST_FACTS) facts.push(`- … and ${number(card.facts.length - MOST_FACTS)} more`);
-  const lines = [`#### ${headWords(card)}`, "", ...facts, "", ""];
+function formatChange(changeView: Card): string {
+  const examples = changeView.allows?.examples ?? [];
+  const details = changeView.facts
+    .slice(0, MAX_DETAILS)
+    .map((detail, index) => `- ${formatDetail(detail, index === 0)}`);
+  if (changeView.facts.length > MAX_DETAILS)
+    details.push(`- … and ${number(changeView.facts.length - MAX_DETAILS)} more`);
+  const lines = [`#### ${formatChangeTitle(changeView)}`, "", ...details, "", ""];
   if (examples.length === 0) return lines.join("\n");
   const rows = examples.map(({ time, sender, recipient, subject, verdict }) =>
     markdownRow([
@@ -243,9 +265,9 @@ function cardText(card: Card): string {
   return `${lines.join("\n")}${wrap("Examples of what would have come through", content)}\n`;
 }
 
-const MOST_FACTS = 20;
+const MAX_DETAILS = 20;
 
-function factText({ label, words, isAlarming }: Fact, isFirst: boolean): string {
+function formatDetail({ label, words, isAlarming }: Fact, isFirst: boolean): string {
   const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
   const text = markdownWords(words, { limit: 500 });
   // Markdown needs a letter or digit after the asterisks; before a code span they would stay literal.
@@ -253,89 +275,97 @@ function factText({ label, words, isAlarming }: Fact, isFirst: boolean): string 
   return isBold ? `**${name}:** **${text}**` : `**${name}:** ${text}`;
 }
 
-function cardLine(card: Card): string {
-  const [first] = card.facts;
-  const said = first === undefined ? "" : `: ${markdownWords(first.words, { limit: 80 })}`;
-  const at =
-    card.change.place === undefined ? "" : ` (${markdownWords(lineOf(card.change.place), { limit: 80 })})`;
-  return `- ${headWords(card)}${at}${said}\n`;
+function formatChangeSummaryLine(changeView: Card): string {
+  const [firstDetail] = changeView.facts;
+  const detailText = firstDetail === undefined ? "" : `: ${markdownWords(firstDetail.words, { limit: 80 })}`;
+  const locationText =
+    changeView.change.place === undefined
+      ? ""
+      : ` (${markdownWords(lineOf(changeView.change.place), { limit: 80 })})`;
+  return `- ${formatChangeTitle(changeView)}${locationText}${detailText}\n`;
 }
 
-function headWords({ change, sign, word, list, kind }: Card): string {
-  const about = kind.length > 0 ? ` (${markdownWords(kind, { limit: 60 })})` : "";
-  return `\`${sign}\` ${word} ${list} ${markdownWords(valueWords(change.value), { limit: 320 })}${about}`;
+function formatChangeTitle({ change, sign, word, list, kind }: Card): string {
+  const kindText = kind.length > 0 ? ` (${markdownWords(kind, { limit: 60 })})` : "";
+  return `\`${sign}\` ${word} ${list} ${markdownWords(valueWords(change.value), { limit: 320 })}${kindText}`;
 }
 
-function table(title: string, all: readonly Card[], room: number, where: string): string {
-  const close = "\n</details>\n\n";
-  const head = [
-    `### ${title} (${number(all.length)})`,
+function renderChangeTable(
+  title: string,
+  changeViews: readonly Card[],
+  maxBytes: number,
+  fullListHint: string,
+): string {
+  const closing = "\n</details>\n\n";
+  const header = [
+    `### ${title} (${number(changeViews.length)})`,
     "",
-    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${kindsText(all)}</summary>`,
+    `<details${changeViews.length <= MAX_OPEN_ROWS ? " open" : ""}><summary>${formatKinds(changeViews)}</summary>`,
     "",
     "| Change | Comment | Asked for, where | What our mail says |",
     "|---|---|---|---|",
     "",
   ].join("\n");
-  const rest = (count: number) => `… and ${summary(all.slice(-count), where)}\n`;
-  return `${filled(head, [all.map((card) => () => `${tableRow(card)}\n`)], room - close.length, rest)}${close}`;
+  const formatRest = (count: number) =>
+    `… and ${formatHiddenSummary(changeViews.slice(-count), fullListHint)}\n`;
+  return `${filled(header, [changeViews.map((changeView) => () => `${formatChangeRow(changeView)}\n`)], maxBytes - closing.length, formatRest)}${closing}`;
 }
 
 /** The maximum number of rows that are unfolded initially. */
-const MOST_OPEN = 20;
+const MAX_OPEN_ROWS = 20;
 
-function tableRow({ change, sign, word, list, kind, facts }: Card): string {
-  const of = (...labels: readonly Fact["label"][]): Words =>
+function formatChangeRow({ change, sign, word, list, kind, facts }: Card): string {
+  const joinDetails = (...labels: readonly Fact["label"][]): Words =>
     join(
       facts.filter(({ label }) => labels.includes(label)).map(({ words }) => words),
       "<br>",
     );
   return markdownRow([
     say`\`${sign}\` ${word} ${list}<br>${valueWords(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
-    of(...DETAIL_NAMES, "why", "replaces", "accepted", "finding"),
-    of("asked for", "declared", "held"),
-    of("mail", "reports", "backtest"),
+    joinDetails(...DETAIL_NAMES, "why", "replaces", "accepted", "finding"),
+    joinDetails("asked for", "declared", "held"),
+    joinDetails("mail", "reports", "backtest"),
   ]);
 }
 
-function aside(
+function renderAsideMarkdown(
   title: string,
-  first: Words | undefined,
+  intro: Words | undefined,
   lines: readonly Words[],
-  room: number,
-  where: string,
-  hidden = (count: number) => `${number(count)} more`,
+  maxBytes: number,
+  fullListHint: string,
+  describeHiddenCount = (count: number) => `${number(count)} more`,
 ): string {
-  const close = "\n</details>\n\n";
-  const said = first === undefined ? "" : `${markdownWords(first)}\n\n`;
-  const head = `<details><summary>${title} (${number(lines.length)})</summary>\n\n${said}`;
-  const items = lines.map((words) => () => `- ${markdownWords(words)}\n`);
-  return `${filled(head, [items], room - close.length, (rest) => `… and ${hidden(rest)}, ${where}.\n`)}${close}`;
+  const closing = "\n</details>\n\n";
+  const introText = intro === undefined ? "" : `${markdownWords(intro)}\n\n`;
+  const header = `<details><summary>${title} (${number(lines.length)})</summary>\n\n${introText}`;
+  const items = lines.map((text) => () => `- ${markdownWords(text)}\n`);
+  return `${filled(header, [items], maxBytes - closing.length, (rest) => `… and ${describeHiddenCount(rest)}, ${fullListHint}.\n`)}${closing}`;
 }
 
 /** Formats `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */
-function summary(rest: readonly Card[], where: string): string {
-  return `${number(rest.length)} more ${where}: ${kindsText(rest)}.`;
+function formatHiddenSummary(hidden: readonly Card[], fullListHint: string): string {
+  return `${number(hidden.length)} more ${fullListHint}: ${formatKinds(hidden)}.`;
 }
 
-function kindsText(all: readonly Card[]): string {
-  return kindsOf(all)
+function formatKinds(changeViews: readonly Card[]): string {
+  return kindsOf(changeViews)
     .map(({ name, count }) => `${number(count)} ${name}`)
     .join(", ");
 }
 
 /** Formats `in the artifact`, with its name or a link to it. */
-function artifactText(artifact: string | undefined): string {
+function formatArtifact(artifact: string | undefined): string {
   if (artifact === undefined) return "in the artifact";
-  const address = addressOf(artifact);
-  return address === undefined
+  const url = getHttpsUrl(artifact);
+  return url === undefined
     ? `in the artifact ${markdownCode(artifact, 60)}`
-    : `in [the artifact](<${address.replace(/[<>\\`]/g, encodeURIComponent).replaceAll("&", "&amp;")}>)`;
+    : `in [the artifact](<${url.replace(/[<>\\`]/g, encodeURIComponent).replaceAll("&", "&amp;")}>)`;
 }
 
-function addressOf(text: string): string | undefined {
+function getHttpsUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.protocol === "https:" && url.href.length <= MAX_ADDRESS ? url.href : undefined;
+  return url?.protocol === "https:" && url.href.length <= MAX_URL_LENGTH ? url.href : undefined;
 }
 
-const MAX_ADDRESS = 300;
+const MAX_URL_LENGTH = 300;

@@ -41,12 +41,12 @@ export function listOf({ kind, list }: { readonly kind: "entry" | "vip"; readonl
 }
 
 /** Formats an undeclared entry: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
-export function unmanagedWords(one: Unmanaged): Words {
-  const about = join(
-    [kindOf(one), heldWords(one.before)].filter(({ length }) => length > 0),
+export function unmanagedWords(item: Unmanaged): Words {
+  const details = join(
+    [kindOf(item), heldWords(item.before)].filter(({ length }) => length > 0),
     ", ",
   );
-  return say`${listOf({ ...one.before, kind: one.kind })} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${aboutWords(one.before)}`;
+  return say`${listOf({ ...item.before, kind: item.kind })} ${valueWords(item.value)}${details.length > 0 ? say` (${details})` : []}${aboutWords(item.before)}`;
 }
 
 /** Formats the details of an entry: `: by hand`. */
@@ -63,20 +63,20 @@ export function describeHiddenUnmanaged(hidden: readonly Unmanaged[]): string {
 }
 
 /** Formats `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
-export function expiredWords(one: Expired): Words {
-  const { value, expires, place, isThere, stays } = one;
-  const at = place === undefined ? [] : say`, ${lineOf(place)}`;
-  const there = !isThere
+export function expiredWords(item: Expired): Words {
+  const { value, expires, place, isThere, stays } = item;
+  const locationText = place === undefined ? [] : say`, ${lineOf(place)}`;
+  const stateText = !isThere
     ? "the tenant does not hold it"
     : stays === true
       ? "the tenant still holds it, and the next run leaves it"
       : "the tenant still holds it";
-  return say`${listOf(one)} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
+  return say`${listOf(item)} ${valueWords(value)}: until ${day(expires)}, ${stateText}${locationText}`;
 }
 
 /** Formats `settings/acme.yaml:12`; empty without a location. */
-export function lineOf(place: Place | undefined): Words {
-  return place === undefined ? [] : [given(`${place.file}:${place.line}`)];
+export function lineOf(location: Place | undefined): Words {
+  return location === undefined ? [] : [given(`${location.file}:${location.line}`)];
 }
 
 /** The heading of the override section. */
@@ -98,7 +98,7 @@ export function kindOf({ entryType, verdictScope }: Pick<Change, "entryType" | "
     entryType === undefined
       ? undefined
       : isKnownType(entryType)
-        ? [TYPES[entryType]]
+        ? [TYPE_LABELS[entryType]]
         : say`type ${given(entryType)}`;
   const scope =
     verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE
@@ -107,15 +107,15 @@ export function kindOf({ entryType, verdictScope }: Pick<Change, "entryType" | "
   return join([...(type === undefined ? [] : [type]), ...(scope === undefined ? [] : [scope])], ", ");
 }
 
-function isKnownType(entryType: string): entryType is keyof typeof TYPES {
-  return Object.hasOwn(TYPES, entryType);
+function isKnownType(entryType: string): entryType is keyof typeof TYPE_LABELS {
+  return Object.hasOwn(TYPE_LABELS, entryType);
 }
 
-const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
+const TYPE_LABELS = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
 
 /** Formats who created the tenant's entry, and when. */
 export function heldWords(before: Standing | undefined): Words {
-  const by = before?.by === undefined ? [] : say` by ${given(before.by)}`;
-  const at = before?.at === undefined ? [] : say` on ${day(before.at)}`;
-  return by.length + at.length > 0 ? say`made${by}${at}` : [];
+  const authorText = before?.by === undefined ? [] : say` by ${given(before.by)}`;
+  const timeText = before?.at === undefined ? [] : say` on ${day(before.at)}`;
+  return authorText.length + timeText.length > 0 ? say`made${authorText}${timeText}` : [];
 }

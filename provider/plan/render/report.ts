@@ -79,41 +79,46 @@ export interface Card {
  * @param plan a new plan, or one parsed from JSON.
  */
 export function reportOf(plan: Plan): Report {
-  const allows = byKey(plan.backtest?.allows ?? []);
-  const denies = byKey(plan.backtest?.denies ?? []);
-  const cards = plan.changes.map((change) =>
-    cardOf(plan, change, allows.get(change.key), denies.get(change.key)),
+  const allows = indexByKey(plan.backtest?.allows ?? []);
+  const denies = indexByKey(plan.backtest?.denies ?? []);
+  const changeViews = plan.changes.map((change) =>
+    buildChangeView(plan, change, allows.get(change.key), denies.get(change.key)),
   );
-  const of = (alarm: Alarm) => cards.filter(({ change }) => change.alarm === alarm);
-  const [dangers, accepted, warnings, others] = [of("danger"), of("accepted"), of("warning"), of("none")];
-  const mood = moodOf(
+  const getBySeverity = (severity: Alarm) => changeViews.filter(({ change }) => change.alarm === severity);
+  const [dangers, accepted, warnings, others] = [
+    getBySeverity("danger"),
+    getBySeverity("accepted"),
+    getBySeverity("warning"),
+    getBySeverity("none"),
+  ];
+  const status = moodOf(
     plan.guards.length > 0,
     { danger: dangers.length, warning: warnings.length, accepted: accepted.length },
-    cards.length > 0,
+    changeViews.length > 0,
   );
   return {
-    mood,
-    verdict: verdictOf(mood, plan.evidence.complete),
-    headline: headlineOf(plan, dangers.length, accepted.length, warnings.length),
+    mood: status,
+    verdict: verdictOf(status, plan.evidence.complete),
+    headline: formatHeadline(plan, dangers.length, accepted.length, warnings.length),
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
-    source: sourceOf(plan),
-    tallies: talliesOf(plan),
+    source: formatSource(plan),
+    tallies: buildTotals(plan),
     guards: plan.guards,
     loosened: sortBySeriousness(plan.findings.filter(isLoosening)),
     dangers,
     accepted,
     warnings,
     others,
-    findings: untoldFindings(plan),
+    findings: getOtherFindings(plan),
     unmanaged: sortByDanger(plan.unmanaged, unmanagedTransition),
     expired: sortByDanger(plan.expired, expiredTransition),
-    ...unmatchedOf(plan),
-    basis: basisOf(plan),
+    ...getUnmatchedDenies(plan),
+    basis: describeBasis(plan),
     digest: plan.digest,
   };
 }
 
-const VERDICTS: Readonly<Record<Mood, string>> = {
+const STATUS_LABELS: Readonly<Record<Mood, string>> = {
   refused: "Refused",
   danger: "Danger",
   accepted: "Risk accepted",
@@ -123,30 +128,30 @@ const VERDICTS: Readonly<Record<Mood, string>> = {
 };
 
 /** Names a mood. A plan without findings looks fine only if all evidence was read. */
-export function verdictOf(mood: Mood, isComplete: boolean): string {
-  return mood === "none" && !isComplete ? "No finding" : VERDICTS[mood];
+export function verdictOf(status: Mood, isComplete: boolean): string {
+  return status === "none" && !isComplete ? "No finding" : STATUS_LABELS[status];
 }
 
 /** Open risks come before accepted ones. */
-const MOODS = ["danger", "warning", "accepted"] as const;
+const STATUS_ORDER = ["danger", "warning", "accepted"] as const;
 
 /** Returns the mood of a plan, for one tenant or for all. */
 export function moodOf(
-  isRefused: boolean,
-  alarms: Readonly<Record<(typeof MOODS)[number], number>>,
-  isChanging: boolean,
+  isBlocked: boolean,
+  severityCounts: Readonly<Record<(typeof STATUS_ORDER)[number], number>>,
+  hasChanges: boolean,
 ): Mood {
-  if (isRefused) return "refused";
-  return MOODS.find((one) => alarms[one] > 0) ?? (isChanging ? "none" : "nothing");
+  if (isBlocked) return "refused";
+  return STATUS_ORDER.find((one) => severityCounts[one] > 0) ?? (hasChanges ? "none" : "nothing");
 }
 
 /** Names a blocker; an unknown code of another version stays as it is. */
-function guardName(code: string): Words {
-  const name = Object.hasOwn(GUARDS, code) ? GUARDS[code] : undefined;
+function getBlockerName(code: string): Words {
+  const name = Object.hasOwn(BLOCKER_NAMES, code) ? BLOCKER_NAMES[code] : undefined;
   return [name ?? given(code)];
 }
 
-const GUARDS: Readonly<Record<string, string>> = {
+const BLOCKER_NAMES: Readonly<Record<string, string>> = {
   "removal-guard": "the guard against mass removal",
   exists: "an entry that is there already",
   protect: "what is protected",
@@ -156,7 +161,7 @@ const GUARDS: Readonly<Record<string, string>> = {
   "other-tenant": "the key being another tenant's, as it seems",
 };
 
-function headlineOf(plan: Plan, dangers: number, accepted: number, warnings: number): Words {
+function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings: number): Words {
   const { changes, guards, evidence } = plan;
   const risks: Words[] = [];
   if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${number(dangers)} are dangerous`]);
@@ -164,48 +169,48 @@ function headlineOf(plan: Plan, dangers: number, accepted: number, warnings: num
     risks.push([accepted === 1 ? "1 is an accepted risk" : `${number(accepted)} are accepted risks`]);
   if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${number(warnings)} need a look`]);
   const total = counted(changes.length, "change");
-  const judged = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
+  const riskText = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
   if (guards.length > 0) {
-    const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MOST_CODES).map(guardName);
-    return say`This run would be refused, by ${enumerate(codes)}. ${judged.length > 0 ? judged : `It has ${total}.`}`;
+    const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MAX_CODES).map(getBlockerName);
+    return say`This run would be refused, by ${enumerate(codes)}. ${riskText.length > 0 ? riskText : `It has ${total}.`}`;
   }
   if (changes.length === 0) return say`${given(plan.tenant.name)} holds what is declared.`;
-  if (risks.length > 0) return judged;
+  if (risks.length > 0) return riskText;
   if (evidence.complete)
     return say`${total}, and nothing speaks against ${changes.length === 1 ? "it" : "them"}.`;
   return say`${total}, with no finding; but what the tenant's mail says of it is not known in full.`;
 }
 
-const MOST_CODES = 3;
+const MAX_CODES = 3;
 
-function sourceOf({ source, createdAt }: Plan): Words {
-  const [first, ...more] = source.files;
+function formatSource({ source, createdAt }: Plan): Words {
+  const [first, ...otherFiles] = source.files;
   const files =
     first === undefined
       ? ["no file"]
-      : more.length === 0
+      : otherFiles.length === 0
         ? [given(first)]
-        : say`${given(first)} and ${more.length} more`;
-  const from = source.kind === "preview" ? say`a preview of the program, ${files}` : files;
-  const stack =
+        : say`${given(first)} and ${otherFiles.length} more`;
+  const sourceText = source.kind === "preview" ? say`a preview of the program, ${files}` : files;
+  const stackText =
     source.stack === undefined
       ? ["no stack, so only the tenant was compared"]
       : say`stack ${given(source.stack)}`;
-  return say`${from}; ${stack}; the tenant as it was on ${minute(createdAt)}`;
+  return say`${sourceText}; ${stackText}; the tenant as it was on ${minute(createdAt)}`;
 }
 
-function talliesOf({ counts, expired }: Plan): Tally[] {
-  const tallies: Tally[] = [
+function buildTotals({ counts, expired }: Plan): Tally[] {
+  const totals: Tally[] = [
     { sign: "+", word: "add", count: counts.added },
     { sign: "~", word: "change", count: counts.changed },
     { sign: "-", word: "remove", count: counts.removed },
     { sign: "", word: "as declared", count: counts.unchanged },
     { sign: "", word: "left alone", count: counts.unmanaged },
   ];
-  return expired.length > 0 ? [...tallies, { sign: "", word: "expired", count: expired.length }] : tallies;
+  return expired.length > 0 ? [...totals, { sign: "", word: "expired", count: expired.length }] : totals;
 }
 
-function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Card {
+function buildChangeView(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Card {
   const isAllow = change.after?.list === "allow";
   const [allowed, denied] = isAllow
     ? [allows, undefined]
@@ -214,7 +219,7 @@ function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Bac
     change,
     sign: SIGNS[change.sign],
     word: change.sign,
-    list: movedList(change),
+    list: formatMovedList(change),
     kind: kindOf(change),
     facts: factsOf(plan, change, allowed, denied),
     ...(allowed && { allows: allowed }),
@@ -223,35 +228,35 @@ function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Bac
 }
 
 /** Formats the list of a change; both lists if the entry moves. */
-function movedList({ kind, before, after }: Change): string {
+function formatMovedList({ kind, before, after }: Change): string {
   const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
   return listOf({ kind, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) });
 }
 
-function unmatchedOf({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {
+function getUnmatchedDenies({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {
   // Without threats to match, a missing match means nothing.
   if (backtest === undefined || backtest.threats === 0 || backtest.unmatchedDenies.length === 0) return {};
   const keys = backtest.unmatchedDenies;
-  const words = say`${keys.length} of ${counted(backtest.denyCount, "deny", "denies")} matched no threat in ${counted(
+  const text = say`${keys.length} of ${counted(backtest.denyCount, "deny", "denies")} matched no threat in ${counted(
     evidence.days,
     "day",
   )}. That alone is no reason to remove one.`;
-  return { unmatched: { words, keys } };
+  return { unmatched: { words: text, keys } };
 }
 
-function basisOf({ evidence, backtest }: Plan): Words[] {
+function describeBasis({ evidence, backtest }: Plan): Words[] {
   const { days, threats, reports, from, until, complete, missing } = evidence;
-  const nothing = threats === 0 && reports === 0 && !complete;
-  const looked = say`${counted(threats, "threat")} and ${counted(reports, "report")} of users, of the ${counted(
+  const hasNoEvidence = threats === 0 && reports === 0 && !complete;
+  const scopeText = say`${counted(threats, "threat")} and ${counted(reports, "report")} of users, of the ${counted(
     days,
     "day",
   )} until ${minute(until)}.`;
-  const since =
+  const completenessText =
     complete || from === undefined
       ? []
       : [say`It is not all that the window holds: it is complete from ${minute(from)} on.`];
-  const gaps = missing.slice(0, MOST_REASONS).map((reason) => say`Missing: ${sentence(reason)}`);
-  const replayed =
+  const missingTexts = missing.slice(0, MAX_REASONS).map((reason) => say`Missing: ${sentence(reason)}`);
+  const backtestText =
     backtest === undefined
       ? []
       : [
@@ -260,44 +265,49 @@ function basisOf({ evidence, backtest }: Plan): Words[] {
             "threat",
           )} against the lists as they would be. It is an estimate: it knows of no mail but threats.`,
         ];
-  if (nothing) {
-    return gaps.length > 0
-      ? [["There is no evidence from the tenant's mail."], ...gaps]
+  if (hasNoEvidence) {
+    return missingTexts.length > 0
+      ? [["There is no evidence from the tenant's mail."], ...missingTexts]
       : [["The tenant's mail was not looked at."]];
   }
-  return [looked, ...since, ...gaps, ...replayed];
+  return [scopeText, ...completenessText, ...missingTexts, ...backtestText];
 }
 
-const MOST_REASONS = 10;
+const MAX_REASONS = 10;
 
 /** Counts changes by kind: `4,000 add deny`, the most frequent first. Summarizes hidden changes. */
-export function kindsOf(cards: readonly Card[]): { readonly name: string; readonly count: number }[] {
+export function kindsOf(changeViews: readonly Card[]): { readonly name: string; readonly count: number }[] {
   const counts = new Map<string, number>();
-  for (const { word, list } of cards) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
+  for (const { word, list } of changeViews)
+    counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
   return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
 }
 
-function byKey<T extends { readonly key: string }>(all: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(all.map((one) => [one.key, one]));
+function indexByKey<T extends { readonly key: string }>(items: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(items.map((one) => [one.key, one]));
 }
 
 /** Returns the lint findings that no change shows. */
-function untoldFindings({ changes, findings }: Plan): Finding[] {
-  const told = new Set<string>();
-  const changed = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
-  for (const change of changes) for (const finding of change.findings) told.add(identity(finding));
+function getOtherFindings({ changes, findings }: Plan): Finding[] {
+  const changeFindingIds = new Set<string>();
+  const changedIds = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
+  for (const change of changes)
+    for (const finding of change.findings) changeFindingIds.add(getFindingId(finding));
   // A change shows its own acceptRisk.
   const isAccepted = ({ code, subject }: Finding): boolean =>
-    code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
-  const untold = findings.filter(
-    (finding) => !told.has(identity(finding)) && !isAccepted(finding) && !isLoosening(finding),
+    code.startsWith("accepted-") && changedIds.has(`${subject?.kind} ${subject?.key}`);
+  const otherFindings = findings.filter(
+    (finding) =>
+      !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isLoosening(finding),
   );
   // An existing allow that lets malicious mail through is the worst finding.
-  const isWorst = ({ code }: Finding): number => Number(code === "standing-allow");
-  return sortBySeriousness(untold.toSorted((one, other) => isWorst(other) - isWorst(one)));
+  const isStandingAllow = ({ code }: Finding): number => Number(code === "standing-allow");
+  return sortBySeriousness(
+    otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)),
+  );
 }
 
-function identity({ code, message, place, subject }: Finding): string {
+function getFindingId({ code, message, place, subject }: Finding): string {
   return JSON.stringify([
     code,
     message,

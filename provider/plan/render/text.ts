@@ -25,75 +25,84 @@ export interface PlanTextOptions {
    * for all. Dangers and warnings are always listed in full.
    */
   readonly limit?: number;
-  /** The command that shows everything. Default: {@link WHOLE_PLAN}. */
+  /** The command that shows everything. Default: {@link FULL_PLAN_COMMAND}. */
   readonly whole?: string;
 }
 
-const WHOLE_PLAN = "email-security plan --all";
+const FULL_PLAN_COMMAND = "email-security plan --all";
 
 /** Renders a plan for a terminal, with a final newline. Escapes control characters in external text. */
 export function planText(
   plan: Plan,
-  { color = false, width = 80, limit = 100, whole = WHOLE_PLAN }: PlanTextOptions = {},
+  { color = false, width = 80, limit = 100, whole = FULL_PLAN_COMMAND }: PlanTextOptions = {},
 ): string {
-  const report = reportOf(plan);
-  const aside = Math.floor(limit / 5);
-  const paper = new Paper(color, width);
-  paper.text(say`Plan for ${report.tenant}`, { style: "bold" });
-  paper.text(report.source, { style: "dim" });
-  paper.gap();
-  paper.labelled(report.verdict.toUpperCase(), report.headline, { style: MOOD_STYLES[report.mood] });
-  paper.text([report.tallies.map(({ sign, word, count }) => `${sign}${number(count)} ${word}`).join("  ")]);
-  for (const { code, message } of report.guards) {
-    paper.heading(say`Refused by ${given(code)}`, "red");
-    paper.verbatim(message, INDENT);
+  const view = reportOf(plan);
+  const asideLimit = Math.floor(limit / 5);
+  const page = new Paper(color, width);
+  page.text(say`Plan for ${view.tenant}`, { style: "bold" });
+  page.text(view.source, { style: "dim" });
+  page.gap();
+  page.labelled(view.verdict.toUpperCase(), view.headline, { style: STATUS_STYLES[view.mood] });
+  page.text([view.tallies.map(({ sign, word, count }) => `${sign}${number(count)} ${word}`).join("  ")]);
+  for (const { code, message } of view.guards) {
+    page.heading(say`Refused by ${given(code)}`, "red");
+    page.verbatim(message, INDENT);
   }
-  const allShown = `\`${whole}\` shows all of them`;
-  some(paper, LOOSENED, report.loosened, limit, loosenedWords, counting(allShown));
-  alarming(paper, "Danger", report.dangers, "red");
-  alarming(paper, "Risk accepted", report.accepted, "yellow");
-  alarming(paper, "Needs a look", report.warnings, "yellow");
-  calm(paper, report.others, limit, allShown);
-  some(
-    paper,
+  const fullListHint = `\`${whole}\` shows all of them`;
+  renderLimitedList(
+    page,
+    LOOSENED,
+    view.loosened,
+    limit,
+    loosenedWords,
+    createHiddenCountFormatter(fullListHint),
+  );
+  renderConcerning(page, "Danger", view.dangers, "red");
+  renderConcerning(page, "Risk accepted", view.accepted, "yellow");
+  renderConcerning(page, "Needs a look", view.warnings, "yellow");
+  renderUnremarkable(page, view.others, limit, fullListHint);
+  renderLimitedList(
+    page,
     "Findings in what does not change",
-    report.findings,
+    view.findings,
     limit,
     (finding) =>
       say`${lineOf(finding.place)}${finding.place === undefined ? "" : " "}${findingWords(finding)}`,
-    counting(allShown),
+    createHiddenCountFormatter(fullListHint),
   );
-  some(
-    paper,
+  renderLimitedList(
+    page,
     "Expired, so no longer declared",
-    report.expired,
+    view.expired,
     limit,
     expiredWords,
-    (hidden) => `${describeHidden(hidden.map(expiredTransition))}; ${allShown}`,
+    (hidden) => `${describeHidden(hidden.map(expiredTransition))}; ${fullListHint}`,
   );
-  some(
-    paper,
+  renderLimitedList(
+    page,
     "Left alone: at the tenant, and nobody declares it",
-    report.unmanaged,
-    aside,
+    view.unmanaged,
+    asideLimit,
     unmanagedWords,
-    (hidden) => `${describeHiddenUnmanaged(hidden)}; ${allShown}`,
+    (hidden) => `${describeHiddenUnmanaged(hidden)}; ${fullListHint}`,
   );
-  if (report.unmatched !== undefined) {
-    paper.heading(["Denies that no threat came under"]);
-    paper.text(report.unmatched.words, { indent: INDENT });
-    const keys = report.unmatched.keys.slice(0, aside).map(valueWords);
-    const more = report.unmatched.keys.length - keys.length;
-    paper.text(join(more > 0 ? [...keys, [`and ${number(more)} more`]] : keys, ", "), { indent: INDENT });
+  if (view.unmatched !== undefined) {
+    page.heading(["Denies that no threat came under"]);
+    page.text(view.unmatched.words, { indent: INDENT });
+    const keys = view.unmatched.keys.slice(0, asideLimit).map(valueWords);
+    const hiddenCount = view.unmatched.keys.length - keys.length;
+    page.text(join(hiddenCount > 0 ? [...keys, [`and ${number(hiddenCount)} more`]] : keys, ", "), {
+      indent: INDENT,
+    });
   }
-  paper.heading(["What this rests on"]);
-  for (const words of report.basis) paper.text(words, { indent: INDENT });
-  paper.gap();
-  paper.text(say`Digest ${given(plan.digest)}`, { style: "dim" });
-  return paper.toString();
+  page.heading(["What this rests on"]);
+  for (const text of view.basis) page.text(text, { indent: INDENT });
+  page.gap();
+  page.text(say`Digest ${given(plan.digest)}`, { style: "dim" });
+  return page.toString();
 }
 
-const MOOD_STYLES: Readonly<Record<Mood, Style>> = {
+const STATUS_STYLES: Readonly<Record<Mood, Style>> = {
   refused: ["bold", "red"],
   danger: ["bold", "red"],
   accepted: ["bold", "yellow"],
@@ -102,46 +111,51 @@ const MOOD_STYLES: Readonly<Record<Mood, Style>> = {
   nothing: ["bold", "green"],
 };
 
-const SIGN_STYLES = { "+": "green", "~": "yellow", "-": "red" } as const;
+const SYMBOL_STYLES = { "+": "green", "~": "yellow", "-": "red" } as const;
 
 const INDENT = 2;
-const FACTS = { indent: 6, labelWidth: 9 };
+const DETAIL_LAYOUT = { indent: 6, labelWidth: 9 };
 
-function alarming(paper: Paper, title: string, cards: readonly Card[], style: Style): void {
-  if (cards.length === 0) return;
-  paper.heading([`${title} (${number(cards.length)})`], style);
-  cards.forEach((card, index) => {
-    if (index > 0) paper.gap();
-    head(paper, card);
-    for (const { label, words, isAlarming } of card.facts) {
-      paper.labelled(label, words, { ...FACTS, style: isAlarming === true ? style : "dim" });
+function renderConcerning(page: Paper, title: string, changeViews: readonly Card[], style: Style): void {
+  if (changeViews.length === 0) return;
+  page.heading([`${title} (${number(changeViews.length)})`], style);
+  changeViews.forEach((changeView, index) => {
+    if (index > 0) page.gap();
+    renderChangeTitle(page, changeView);
+    for (const { label, words, isAlarming } of changeView.facts) {
+      page.labelled(label, words, { ...DETAIL_LAYOUT, style: isAlarming === true ? style : "dim" });
     }
-    for (const example of card.allows?.examples ?? []) {
-      paper.labelled("example", exampleWords(example), { ...FACTS, style: "dim" });
+    for (const example of changeView.allows?.examples ?? []) {
+      page.labelled("example", exampleWords(example), { ...DETAIL_LAYOUT, style: "dim" });
     }
   });
 }
 
-function calm(paper: Paper, cards: readonly Card[], limit: number, allShown: string): void {
-  if (cards.length === 0) return;
-  paper.heading([`Nothing speaks against (${number(cards.length)})`], "green");
-  for (const card of cards.slice(0, limit)) {
-    head(paper, card);
-    const facts = card.facts.map(({ label, words }) =>
-      SPEAKING.has(label) ? words : say`${label}: ${words}`,
+function renderUnremarkable(
+  page: Paper,
+  changeViews: readonly Card[],
+  limit: number,
+  fullListHint: string,
+): void {
+  if (changeViews.length === 0) return;
+  page.heading([`Nothing speaks against (${number(changeViews.length)})`], "green");
+  for (const changeView of changeViews.slice(0, limit)) {
+    renderChangeTitle(page, changeView);
+    const details = changeView.facts.map(({ label, words }) =>
+      UNLABELED_DETAILS.has(label) ? words : say`${label}: ${words}`,
     );
-    if (facts.length > 0) paper.text(join(facts, " · "), { indent: FACTS.indent, style: "dim" });
+    if (details.length > 0) page.text(join(details, " · "), { indent: DETAIL_LAYOUT.indent, style: "dim" });
   }
-  if (cards.length <= limit) return;
-  const rest = cards.slice(limit);
-  paper.text([`… and ${number(rest.length)} more:`], { indent: INDENT });
-  for (const { name, count } of kindsOf(rest))
-    paper.text([`${number(count)} × ${name}`], { indent: FACTS.indent });
-  paper.text([allShown], { indent: INDENT });
+  if (changeViews.length <= limit) return;
+  const hiddenChanges = changeViews.slice(limit);
+  page.text([`… and ${number(hiddenChanges.length)} more:`], { indent: INDENT });
+  for (const { name, count } of kindsOf(hiddenChanges))
+    page.text([`${number(count)} × ${name}`], { indent: DETAIL_LAYOUT.indent });
+  page.text([fullListHint], { indent: INDENT });
 }
 
 /** Labels whose text is clear without them. */
-const SPEAKING: ReadonlySet<string> = new Set([
+const UNLABELED_DETAILS: ReadonlySet<string> = new Set([
   "replaces",
   "mail",
   "details",
@@ -152,26 +166,26 @@ const SPEAKING: ReadonlySet<string> = new Set([
   "held",
 ]);
 
-function head(paper: Paper, { change, sign, word, list, kind }: Card): void {
-  const about = kind.length > 0 ? say` (${kind})` : [];
-  const words = say`${valueWords(change.value)}${about}`;
-  paper.marked(`${sign} ${word} ${list}`, words, { indent: INDENT, style: SIGN_STYLES[sign] });
+function renderChangeTitle(page: Paper, { change, sign, word, list, kind }: Card): void {
+  const kindText = kind.length > 0 ? say` (${kind})` : [];
+  const text = say`${valueWords(change.value)}${kindText}`;
+  page.marked(`${sign} ${word} ${list}`, text, { indent: INDENT, style: SYMBOL_STYLES[sign] });
 }
 
-function some<T>(
-  paper: Paper,
+function renderLimitedList<T>(
+  page: Paper,
   title: string,
-  all: readonly T[],
+  items: readonly T[],
   limit: number,
-  words: (one: T) => Words,
-  more: (hidden: readonly T[]) => string,
+  formatItem: (item: T) => Words,
+  describeHidden: (hidden: readonly T[]) => string,
 ): void {
-  if (all.length === 0) return;
-  paper.heading([`${title} (${number(all.length)})`]);
-  for (const one of all.slice(0, limit)) paper.text(words(one), { indent: INDENT });
-  if (all.length > limit) paper.text([`… and ${more(all.slice(limit))}`], { indent: INDENT });
+  if (items.length === 0) return;
+  page.heading([`${title} (${number(items.length)})`]);
+  for (const item of items.slice(0, limit)) page.text(formatItem(item), { indent: INDENT });
+  if (items.length > limit) page.text([`… and ${describeHidden(items.slice(limit))}`], { indent: INDENT });
 }
 
-function counting(allShown: string): (hidden: readonly unknown[]) => string {
-  return (hidden) => `${number(hidden.length)} more; ${allShown}`;
+function createHiddenCountFormatter(fullListHint: string): (hidden: readonly unknown[]) => string {
+  return (hidden) => `${number(hidden.length)} more; ${fullListHint}`;
 }

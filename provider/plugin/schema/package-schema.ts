@@ -72,31 +72,31 @@ export interface PackageSpec {
  * @throws {Error} when the two tell of different properties.
  */
 export function packageSchema(
-  words: Words,
+  docs: Words,
   manifest: Manifest,
   examples: Readonly<Record<string, string>>,
 ): PackageSpec {
-  const types = new SchemaTypes(words);
+  const types = new SchemaTypes(docs);
   const resources = {
-    [`${MODULE}:AllowDenyEntry`]: resource("AllowDenyEntry", {
+    [`${MODULE}:AllowDenyEntry`]: buildResource("AllowDenyEntry", {
       schema: allowDenyEntryArguments,
       replacedBy: ["value", "entryType"],
     }),
-    [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
-    [`${MODULE}:TenantSettings`]: component("TenantSettings", tenantSettingsArguments),
-    [`${MODULE}:VipEmployee`]: resource("VipEmployee", {
+    [`${MODULE}:AllowDenyList`]: buildResource("AllowDenyList", ENTRIES),
+    [`${MODULE}:TenantSettings`]: buildComponentSpec("TenantSettings", tenantSettingsArguments),
+    [`${MODULE}:VipEmployee`]: buildResource("VipEmployee", {
       schema: vipEmployeeArguments,
       replacedBy: ["email"],
     }),
-    [`${MODULE}:VipList`]: resource("VipList", MEMBERS),
+    [`${MODULE}:VipList`]: buildResource("VipList", MEMBERS),
   };
-  const functions = Object.entries(definitions).map(([name, one]) => [
+  const functions = Object.entries(definitions).map(([name, definition]) => [
     `${MODULE}:${name}`,
-    dataFunction(name, one),
+    buildFunction(name, definition),
   ]);
   const { version, description, license, keywords } = manifest;
-  const repository = repositoryOf(manifest);
-  const configuration = providerArguments(words);
+  const repository = parseRepository(manifest);
+  const configuration = describeProviderArguments(docs);
   return {
     name: "email-security",
     displayName: "Email Security",
@@ -114,7 +114,7 @@ export function packageSchema(
     meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
     provider: {
-      description: wordsOf(words, "Provider").text,
+      description: wordsOf(docs, "Provider").text,
       properties: {},
       inputProperties: configuration,
       // The default one, and that of `pulumi do`, have them of the environment; of another the plugin itself demands them.
@@ -123,86 +123,88 @@ export function packageSchema(
     resources,
     functions: Object.fromEntries(functions),
     types: types.named,
-    language: languages(description, repository),
+    language: buildLanguageOptions(description, repository),
   };
 
   /**
    * A resource by its class and the schema of its arguments; of a list also which argument holds its content, and of one thing
    * which of them make it another.
    */
-  function resource(
+  function buildResource(
     name: ResourceKind,
-    checked: {
+    argumentSource: {
       readonly schema: z.ZodObject;
       readonly property?: string;
       readonly replacedBy?: readonly string[];
     },
   ): ResourceSpec {
-    const { schema, property: content, replacedBy = [] } = checked;
+    const { schema, property: listProperty, replacedBy = [] } = argumentSource;
     const { properties, required = [] } = types.propertiesOf(
-      content === undefined ? schema : without(schema, content),
+      listProperty === undefined ? schema : omitProperty(schema, listProperty),
       "arguments",
     );
     return {
-      description: withExample(name),
-      ...outputs(words, name),
-      inputProperties: sayingWhatReplaces(
-        described(
-          words,
+      description: addExample(name),
+      ...buildOutputs(docs, name),
+      inputProperties: markReplacements(
+        describeProperties(
+          docs,
           `${name}Args`,
-          content === undefined ? properties : { [content]: KEYED, ...properties },
+          listProperty === undefined ? properties : { [listProperty]: KEYED, ...properties },
         ),
         replacedBy,
       ),
-      requiredInputs: content === undefined ? required : [content, ...required],
-      listInputs: listInputs(lifecycleOf(name).query),
+      requiredInputs: listProperty === undefined ? required : [listProperty, ...required],
+      listInputs: buildListInputs(lifecycleOf(name).query),
     };
   }
 
-  function withExample(name: string): string {
-    const { text } = wordsOf(words, name);
+  function addExample(name: string): string {
+    const { text } = wordsOf(docs, name);
     const example = examples[name];
     // A new resource has none until `npm run sdks` has made one of its schema.
     return example === undefined ? text : `${text}\n\n${example}`;
   }
 
   /** A component by its class and the schema of its arguments. */
-  function component(name: string, schema: z.ZodObject): ResourceSpec {
+  function buildComponentSpec(name: string, schema: z.ZodObject): ResourceSpec {
     const { properties, required = [] } = types.propertiesOf(schema, "arguments");
     return {
       isComponent: true,
-      description: withExample(name),
+      description: addExample(name),
       properties: {},
-      inputProperties: described(words, `${name}Args`, properties),
+      inputProperties: describeProperties(docs, `${name}Args`, properties),
       requiredInputs: required,
     };
   }
 
   /** In the words of the function that lists the same; as texts, for which alone `pulumi do` has flags. */
-  function listInputs({ shape }: z.ZodObject): ObjectSpec {
-    const texts = Object.keys(shape).map((name) => [name, { type: "string" }] as const);
+  function buildListInputs({ shape }: z.ZodObject): ObjectSpec {
+    const textProperties = Object.keys(shape).map((name) => [name, { type: "string" }] as const);
     const properties =
-      texts.length === 0 ? {} : described(words, "GetAllowDenyEntriesArgs", Object.fromEntries(texts));
+      textProperties.length === 0
+        ? {}
+        : describeProperties(docs, "GetAllowDenyEntriesArgs", Object.fromEntries(textProperties));
     return { type: "object", properties };
   }
 
   /** A function by its definition, in the words of the function of that name and of the types it is declared with. */
-  function dataFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
-    const { text, args = "", result = "" } = wordsOf(words, name);
+  function buildFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
+    const { text, args = "", result = "" } = wordsOf(docs, name);
     const inputs = types.propertiesOf(definition.args, "arguments");
-    const outputs = types.propertiesOf(definition.result, "answer");
+    const buildOutputs = types.propertiesOf(definition.result, "answer");
     return {
       description: text,
-      ...(Object.keys(inputs.properties).length === 0 ? {} : { inputs: inWords(args, inputs) }),
-      outputs: inWords(/^Promise<(\w+)>$/.exec(result)?.[1] ?? result, outputs),
+      ...(Object.keys(inputs.properties).length === 0 ? {} : { inputs: addDescriptions(args, inputs) }),
+      outputs: addDescriptions(/^Promise<(\w+)>$/.exec(result)?.[1] ?? result, buildOutputs),
     };
   }
 
-  function inWords(name: string, object: ObjectSpec): ObjectSpec {
-    const { text, members } = wordsOf(words, name);
+  function addDescriptions(name: string, object: ObjectSpec): ObjectSpec {
+    const { text, members } = wordsOf(docs, name);
     // A type without members of its own is a row of the service, which says what it is itself.
     const isRow = Object.keys(members).length === 0;
-    const properties = isRow ? object.properties : described(words, name, object.properties);
+    const properties = isRow ? object.properties : describeProperties(docs, name, object.properties);
     return { description: text, type: "object", ...object, properties };
   }
 }
@@ -211,7 +213,7 @@ export function packageSchema(
  * What the provider takes. No default from the environment is named here, or its key would get into the provider's inputs,
  * and so into state: the plugin reads the environment itself, for the default provider alone.
  */
-const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
+const PROVIDER_TYPES: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
   baseUrl: { type: "string" },
   apiKey: { type: "string", secret: true },
   allowInsecureHttp: { type: "boolean" },
@@ -227,7 +229,7 @@ interface Repository {
   readonly path: string;
 }
 
-function repositoryOf({ repository }: Manifest): Repository {
+function parseRepository({ repository }: Manifest): Repository {
   const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
   if (path === undefined || owner === undefined) {
     throw new Error(
@@ -238,8 +240,11 @@ function repositoryOf({ repository }: Manifest): Repository {
 }
 
 /** What each generator of SDKs is told. */
-function languages(description: string, repository: Repository): Readonly<Record<string, unknown>> {
-  const go = `github.com/${repository.path}/sdk/go`;
+function buildLanguageOptions(
+  description: string,
+  repository: Repository,
+): Readonly<Record<string, unknown>> {
+  const goModule = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {
       // Not the name of the package with the dynamic resources: what a program imports by that is another front.
@@ -257,8 +262,8 @@ function languages(description: string, repository: Repository): Readonly<Record
       inputTypes: "classes-and-dicts",
     },
     go: {
-      importBasePath: `${go}/emailsecurity`,
-      modulePath: go,
+      importBasePath: `${goModule}/emailsecurity`,
+      modulePath: goModule,
       rootPackageName: "emailsecurity",
       generateResourceContainerTypes: true,
       respectSchemaVersion: true,
@@ -276,15 +281,15 @@ function languages(description: string, repository: Repository): Readonly<Record
   };
 }
 
-function providerArguments(words: Words): Record<string, PropertySpec> {
-  return described(words, "ProviderArgs", PROVIDER);
+function describeProviderArguments(docs: Words): Record<string, PropertySpec> {
+  return describeProperties(docs, "ProviderArgs", PROVIDER_TYPES);
 }
 
 /**
  * Only told, and not demanded of the engine, which would compare the texts: the plugin compares what they mean, and replaces
  * nothing for another way of writing the same.
  */
-function sayingWhatReplaces(
+function markReplacements(
   properties: Record<string, PropertySpec>,
   replacedBy: readonly string[],
 ): Record<string, PropertySpec> {
@@ -296,50 +301,50 @@ function sayingWhatReplaces(
   );
 }
 
-function described(
-  words: Words,
+function describeProperties(
+  docs: Words,
   name: string,
   types: Readonly<Record<string, TypeSpec>>,
 ): Record<string, PropertySpec> {
-  const said = wordsOfEach(words, name, Object.keys(types));
+  const memberDocs = wordsOfEach(docs, name, Object.keys(types));
   return Object.fromEntries(
     Object.entries(types).map(([property, type]) => {
       // Where the SDKs have one form of an argument, only its first paragraph is about that one.
-      const text = said.get(property) ?? "";
-      return [property, { ...type, description: type === KEYED ? firstParagraph(text) : text }];
+      const text = memberDocs.get(property) ?? "";
+      return [property, { ...type, description: type === KEYED ? getFirstParagraph(text) : text }];
     }),
   );
 }
 
 /** What the state of a resource holds, by the properties of its class: texts, and keyed lists. */
-function outputs(words: Words, name: string): Pick<ObjectSpec, "properties" | "required"> {
-  const members = Object.entries(wordsOf(words, name).members);
-  const said = wordsOfEach(
-    words,
+function buildOutputs(docs: Words, name: string): Pick<ObjectSpec, "properties" | "required"> {
+  const members = Object.entries(wordsOf(docs, name).members);
+  const memberDocs = wordsOfEach(
+    docs,
     name,
     members.map(([member]) => member),
   );
-  const isAlways = (type: string): boolean => !/\| undefined>$/.test(type);
+  const isRequired = (type: string): boolean => !/\| undefined>$/.test(type);
   return {
     properties: Object.fromEntries(
       members.map(([member, { type }]) => [
         member,
         {
           ...(type.includes("Record<string, string>") ? KEYED : { type: "string" }),
-          description: said.get(member) ?? "",
+          description: memberDocs.get(member) ?? "",
         },
       ]),
     ),
-    required: members.filter(([, { type }]) => isAlways(type)).map(([member]) => member),
+    required: members.filter(([, { type }]) => isRequired(type)).map(([member]) => member),
   };
 }
 
 /** The schema without the content of a list, which is checked element by element and has one type for the SDKs. */
-function without(schema: z.ZodObject, property: string): z.ZodObject {
+function omitProperty(schema: z.ZodObject, property: string): z.ZodObject {
   const { [property]: _content, ...shape } = schema.shape;
   return z.strictObject(shape);
 }
 
-function firstParagraph(text: string): string {
+function getFirstParagraph(text: string): string {
   return text.split("\n\n")[0] ?? text;
 }

@@ -44,7 +44,7 @@ interface EnumSpec {
 export const KEYED: TypeSpec = { type: "object", additionalProperties: { type: "string" } };
 
 /** What an argument with a fixed choice is called in the SDKs, and where its words are. */
-interface Choice {
+interface EnumChoice {
   readonly name: string;
   readonly values: readonly string[];
   readonly words: string;
@@ -52,7 +52,7 @@ interface Choice {
   readonly isOpen?: boolean;
 }
 
-const CHOICES: Readonly<Record<string, readonly Choice[]>> = {
+const ENUM_CHOICES: Readonly<Record<string, readonly EnumChoice[]>> = {
   list: [{ name: "EntryList", values: LISTS, words: "List" }],
   entryType: [{ name: "EntryType", values: ENTRY_TYPES, words: "EntryType" }],
   verdictScope: [{ name: "VerdictScope", values: KNOWN_VERDICT_SCOPES, words: "VerdictScope", isOpen: true }],
@@ -77,68 +77,72 @@ interface JsonSchema {
 
 /** The properties of a zod schema, with the named types that they need. */
 export class SchemaTypes {
-  readonly #words: Words;
-  readonly #named = new Map<string, ObjectSpec | EnumSpec>();
+  readonly #docs: Words;
+  readonly #types = new Map<string, ObjectSpec | EnumSpec>();
 
-  constructor(words: Words) {
-    this.#words = words;
+  constructor(docs: Words) {
+    this.#docs = docs;
   }
 
   /** The types that were named so far, by token. */
   get named(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
-    return Object.fromEntries([...this.#named].sort(([one], [other]) => (one < other ? -1 : 1)));
+    return Object.fromEntries([...this.#types].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
   /**
    * The properties of an object, which are required, and what the schema itself says of them.
    *
-   * @param way of arguments, whether other values than the known ones are accepted is told with the type.
+   * @param usage of arguments, whether other values than the known ones are accepted is told with the type.
    */
-  propertiesOf(schema: z.ZodObject, way: "arguments" | "answer"): ObjectSpec {
+  propertiesOf(schema: z.ZodObject, usage: "arguments" | "answer"): ObjectSpec {
     const json = z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema;
-    return this.#objectOf(
+    return this.#buildObject(
       json,
-      (name, one) => (way === "arguments" && this.#choice(name, one)) || this.#typeOf(name, one),
+      (name, property) =>
+        (usage === "arguments" && this.#buildChoice(name, property)) || this.#buildType(name, property),
     );
   }
 
-  #objectOf(json: JsonSchema, typeOf: (name: string, json: JsonSchema) => TypeSpec): ObjectSpec {
-    const properties = Object.entries(json.properties ?? {}).map(([name, one]) => {
-      const { description } = one;
-      return [name, { ...typeOf(name, one), ...(description === undefined ? {} : { description }) }] as const;
+  #buildObject(json: JsonSchema, buildType: (name: string, json: JsonSchema) => TypeSpec): ObjectSpec {
+    const properties = Object.entries(json.properties ?? {}).map(([name, property]) => {
+      const { description } = property;
+      return [
+        name,
+        { ...buildType(name, property), ...(description === undefined ? {} : { description }) },
+      ] as const;
     });
     return { properties: Object.fromEntries(properties), required: json.required ?? [] };
   }
 
-  #typeOf(name: string, json: JsonSchema): TypeSpec {
+  #buildType(name: string, json: JsonSchema): TypeSpec {
     const { type, items, title } = json;
-    if (json.enum === undefined && type !== undefined && PLAIN.includes(type)) return { type };
-    if (type === "array" && items !== undefined) return { type, items: this.#typeOf(name, items) };
-    if (type === "object" && title !== undefined) return this.#object(title, json);
+    if (json.enum === undefined && type !== undefined && PRIMITIVE_TYPES.includes(type)) return { type };
+    if (type === "array" && items !== undefined) return { type, items: this.#buildType(name, items) };
+    if (type === "object" && title !== undefined) return this.#buildNamedObject(title, json);
     throw new Error(`${name} is of a type that the plugin's schema has no word for: ${JSON.stringify(json)}`);
   }
 
-  #object(name: string, json: JsonSchema): TypeSpec {
-    return this.#name(name, {
-      description: wordsOf(this.#words, name).text,
+  #buildNamedObject(name: string, json: JsonSchema): TypeSpec {
+    return this.#registerType(name, {
+      description: wordsOf(this.#docs, name).text,
       type: "object",
-      ...this.#objectOf(json, (property, one) => this.#typeOf(property, one)),
+      ...this.#buildObject(json, (property, propertyJson) => this.#buildType(property, propertyJson)),
     });
   }
 
   /** The type of an argument whose values are known, all or some. */
-  #choice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
-    const choices = CHOICES[property] ?? [];
-    const choice = choices.find((one) =>
-      values === undefined ? one.isOpen : one.values.join() === values.join(),
+  #buildChoice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
+    const choices = ENUM_CHOICES[property] ?? [];
+    const choice = choices.find((candidate) =>
+      values === undefined ? candidate.isOpen : candidate.values.join() === values.join(),
     );
     if (choice === undefined) {
       if (values === undefined) return undefined;
       throw new Error(`The values of ${property} have no name for the SDKs: ${values.join(", ")}.`);
     }
     const { name, isOpen } = choice;
-    const reference = this.#name(name, {
-      description: wordsOf(this.#words, choice.words).text,
+    const reference = this.#registerType(name, {
+      description: wordsOf(this.#docs, choice.words).text,
       type: "string",
       enum: choice.values.map((value) => ({ name: pascalCase(value), value })),
     });
@@ -146,18 +150,18 @@ export class SchemaTypes {
   }
 
   /** Gives a type its name. Two of one name must be the same. */
-  #name(name: string, spec: ObjectSpec | EnumSpec): TypeSpec {
+  #registerType(name: string, spec: ObjectSpec | EnumSpec): TypeSpec {
     const token = `${MODULE}:${name}`;
-    const before = this.#named.get(token);
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(spec)) {
+    const registered = this.#types.get(token);
+    if (registered !== undefined && JSON.stringify(registered) !== JSON.stringify(spec)) {
       throw new Error(`Two types that differ would be called ${name}.`);
     }
-    this.#named.set(token, spec);
+    this.#types.set(token, spec);
     return { $ref: `#/types/${token}` };
   }
 }
 
-const PLAIN = ["string", "integer", "number", "boolean"];
+const PRIMITIVE_TYPES = ["string", "integer", "number", "boolean"];
 
 /** `email_address` as SDKs name a value of it: `EmailAddress`. */
 export function pascalCase(value: string): string {

@@ -23,12 +23,12 @@ export interface DeclaredMember {
  *
  * @throws {Error} when nothing is.
  */
-export function wordsOf(words: Words, name: string): DeclaredWords {
-  const found = words[name];
-  if (found === undefined)
+export function wordsOf(docs: Words, name: string): DeclaredWords {
+  const doc = docs[name];
+  if (doc === undefined)
     throw new Error(`${name} is declared in none of the files that words are read from.`);
-  if (found.text === "") throw new Error(`${name} has no JSDoc, which the schema would say of it.`);
-  return found;
+  if (doc.text === "") throw new Error(`${name} has no JSDoc, which the schema would say of it.`);
+  return doc;
 }
 
 /**
@@ -37,18 +37,18 @@ export function wordsOf(words: Words, name: string): DeclaredWords {
  * @throws {Error} that names each property of which only one of the two knows, or that has no words.
  */
 export function wordsOfEach(
-  words: Words,
+  docs: Words,
   name: string,
   properties: readonly string[],
 ): ReadonlyMap<string, string> {
-  const { members } = wordsOf(words, name);
-  const unsaid = properties.filter((property) => !members[property]?.text);
-  const unchecked = Object.keys(members).filter((member) => !properties.includes(member));
-  if (unsaid.length > 0)
-    throw new Error(`${name} says nothing of ${unsaid.join(", ")}. Give it JSDoc there.`);
-  if (unchecked.length > 0) {
+  const { members } = wordsOf(docs, name);
+  const undocumented = properties.filter((property) => !members[property]?.text);
+  const unknownMembers = Object.keys(members).filter((member) => !properties.includes(member));
+  if (undocumented.length > 0)
+    throw new Error(`${name} says nothing of ${undocumented.join(", ")}. Give it JSDoc there.`);
+  if (unknownMembers.length > 0) {
     throw new Error(
-      `${name} tells of ${unchecked.join(", ")}, which the schema that checks it does not have.`,
+      `${name} tells of ${unknownMembers.join(", ")}, which the schema that checks it does not have.`,
     );
   }
   return new Map(properties.map((property) => [property, members[property]?.text ?? ""]));

@@ -9,7 +9,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
  * generated to hold, as far as the plugin has a use for them. One is its bytes, which are read when somebody asks for them.
  */
 
-class Bytes extends Message {
+class BytesMessage extends Message {
   protected bytes: Buffer;
 
   constructor(bytes: Buffer = Buffer.alloc(0)) {
@@ -28,22 +28,22 @@ class Bytes extends Message {
   }
 
   /** Called by the message in which it comes, whose reader then ends where this one does. */
-  static override deserializeBinaryFromReader(message: Bytes, reader: BinaryReader): Bytes {
-    const from = reader.getCursor();
+  static override deserializeBinaryFromReader(message: BytesMessage, reader: BinaryReader): BytesMessage {
+    const start = reader.getCursor();
     while (reader.nextField()) reader.skipField();
     const { buffer, byteOffset } = reader.getBuffer() as Uint8Array;
-    message.bytes = Buffer.from(buffer, byteOffset + from, reader.getCursor() - from);
+    message.bytes = Buffer.from(buffer, byteOffset + start, reader.getCursor() - start);
     return message;
   }
 
   /** Called by the message in which it goes. */
-  static override serializeBinaryToWriter({ bytes }: Bytes, writer: BinaryWriter): void {
+  static override serializeBinaryToWriter({ bytes }: BytesMessage, writer: BinaryWriter): void {
     writer.writeSerializedMessage(bytes, 0, bytes.length);
   }
 }
 
 /** Properties of a message. */
-export class Struct extends Bytes {
+export class Struct extends BytesMessage {
   /** What is not known yet is `UNKNOWN`, in both directions; what is undefined is left out. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
     return new Struct(writeStruct(withoutUndefined(properties)));
@@ -51,7 +51,7 @@ export class Struct extends Bytes {
 
   /** They are read anew each time. */
   properties(): Record<string, unknown> {
-    return readStruct(this.bytes, knownOr);
+    return readStruct(this.bytes, decodeUnknown);
   }
 
   /** Whether a text stands anywhere in it. It costs next to nothing. */
@@ -60,9 +60,9 @@ export class Struct extends Bytes {
   }
 }
 
-function knownOr(text: string): unknown {
+function decodeUnknown(text: string): unknown {
   return text === PULUMI_UNKNOWN ? UNKNOWN : text;
 }
 
 /** A value that stands alone, which the plugin looks at nowhere. */
-export class Value extends Bytes {}
+export class Value extends BytesMessage {}

@@ -12,14 +12,14 @@ export type CamelCased<T> = T extends string | number | boolean | null | undefin
 
 /** Renames the fields of what the service answered, all the way down. Fields that are undefined are left out. */
 export function camelCased<T>(value: T): CamelCased<T> {
-  return rename(value) as CamelCased<T>;
+  return renameFields(value) as CamelCased<T>;
 }
 
-function rename(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(rename);
+function renameFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(renameFields);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(entries.map(([name, inner]) => [camelCase(name), rename(inner)]));
+  const entries = Object.entries(value).filter(([, property]) => property !== undefined);
+  return Object.fromEntries(entries.map(([name, property]) => [camelCase(name), renameFields(property)]));
 }
 
 /** `count_threats` as Pulumi programs write it. */

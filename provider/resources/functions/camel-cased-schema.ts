@@ -12,28 +12,30 @@ export type CamelCasedSchema<Row extends z.ZodObject> = z.ZodObject<{
  * to in place of what the service may send. Titles and descriptions stay.
  */
 export function camelCasedSchema<Row extends z.ZodObject>(row: Row): CamelCasedSchema<Row> {
-  return renamedObject(row) as unknown as CamelCasedSchema<Row>;
+  return renameObjectSchema(row) as unknown as CamelCasedSchema<Row>;
 }
 
-function renamedObject(row: z.ZodObject): z.ZodObject {
+function renameObjectSchema(row: z.ZodObject): z.ZodObject {
   const fields = Object.entries(row.shape as Record<string, z.ZodType>);
-  const shape = Object.fromEntries(fields.map(([name, field]) => [camelCase(name), renamedField(field)]));
+  const shape = Object.fromEntries(
+    fields.map(([name, field]) => [camelCase(name), renameFieldSchema(field)]),
+  );
   return z.object(shape).meta({ ...row.meta() });
 }
 
-function renamedField(field: z.ZodType): z.ZodType {
-  const absent = field.safeParse(undefined);
+function renameFieldSchema(field: z.ZodType): z.ZodType {
+  const undefinedResult = field.safeParse(undefined);
   // One that is read as undefined may be missing from the answer; an array is there in any case.
-  const isOptional = absent.success && absent.data === undefined;
-  const described = renamed(field).meta({ ...field.meta() });
-  return isOptional ? described.optional() : described;
+  const isOptional = undefinedResult.success && undefinedResult.data === undefined;
+  const describedSchema = renameSchema(field).meta({ ...field.meta() });
+  return isOptional ? describedSchema.optional() : describedSchema;
 }
 
-function renamed(schema: unknown): z.ZodType {
-  if (schema instanceof z.ZodPipe) return renamed(schema.def.in);
+function renameSchema(schema: unknown): z.ZodType {
+  if (schema instanceof z.ZodPipe) return renameSchema(schema.def.in);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return renamed(schema.def.innerType);
-  if (schema instanceof z.ZodArray) return z.array(renamed(itemOf(schema)));
-  if (schema instanceof z.ZodObject) return renamedObject(schema);
+    return renameSchema(schema.def.innerType);
+  if (schema instanceof z.ZodArray) return z.array(renameSchema(itemOf(schema)));
+  if (schema instanceof z.ZodObject) return renameObjectSchema(schema);
   return schema as z.ZodType;
 }

@@ -34,30 +34,31 @@ export function dataFunction<Args extends object, Result extends object>(
 ): DataFunction<Args, Result> {
   return {
     plain: async (args, opts) => {
-      refuseUnknownOptions(opts);
-      return await definition.read(clientOf(await plainSettings(opts?.provider)), args ?? ({} as Args));
+      assertKnownOptions(opts);
+      return await definition.read(getClient(await readPlainSettings(opts?.provider)), args ?? ({} as Args));
     },
     output: (args, opts) => {
-      refuseUnknownOptions(opts);
+      assertKnownOptions(opts);
       const provider = opts?.provider;
       // What was read by a secret key is no secret itself.
       const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
         .apply(
-          async ([given, own]) => await definition.read(clientOf(own), given as Args),
+          async ([resolvedArgs, providerSettings]) =>
+            await definition.read(getClient(providerSettings), resolvedArgs as Args),
         ) as pulumi.Output<Result>;
     },
   };
 }
 
 /** One that is passed over would be read from another tenant than was meant. */
-function refuseUnknownOptions(opts: FunctionOptions | undefined): void {
+function assertKnownOptions(opts: FunctionOptions | undefined): void {
   refuseUnknownNames("The options of a function", opts, ["provider"]);
 }
 
 /** The settings of an explicit tenant; undefined for that of the environment or the stack's configuration. */
-async function plainSettings(provider: Provider | undefined): Promise<SettingsClientOptions | undefined> {
+async function readPlainSettings(provider: Provider | undefined): Promise<SettingsClientOptions | undefined> {
   if (provider === undefined) return undefined;
   const settings = settingsOf(provider);
   // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
@@ -69,16 +70,16 @@ async function plainSettings(provider: Provider | undefined): Promise<SettingsCl
   return await new Promise<SettingsClientOptions>((resolve) => settings.apply(resolve));
 }
 
-function clientOf(own: SettingsClientOptions | undefined): SettingsClient {
-  if (own === undefined) refuseUnknownSettings();
-  const settings = own ?? readConfiguration(stackConfiguration, process.env);
+function getClient(providerSettings: SettingsClientOptions | undefined): SettingsClient {
+  if (providerSettings === undefined) refuseUnknownSettings();
+  const settings = providerSettings ?? readConfiguration(readStackConfiguration, process.env);
   const key = JSON.stringify(settings);
   const client = clients.get(key) ?? connectedClient(settings);
   clients.set(key, client);
   return client;
 }
 
-function stackConfiguration(key: string): string | undefined {
+function readStackConfiguration(key: string): string | undefined {
   const [namespace = "", name = ""] = key.split(":");
   return new pulumi.Config(namespace).get(name);
 }

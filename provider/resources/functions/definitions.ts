@@ -26,16 +26,19 @@ import { take } from "./take";
 /** Whom threats are counted for: users or groups. */
 export const ENTITY_TYPES = ["user", "group"] as const;
 
-const none = z.strictObject({});
-const period = z.strictObject({ days: positive().exactOptional() });
-const window = z.strictObject({ minutesAgo: positive().exactOptional(), limit: positive().exactOptional() });
-const message = z.strictObject({ internetMessageId: text() });
+const noArguments = z.strictObject({});
+const periodArguments = z.strictObject({ days: buildPositiveSchema().exactOptional() });
+const windowArguments = z.strictObject({
+  minutesAgo: buildPositiveSchema().exactOptional(),
+  limit: buildPositiveSchema().exactOptional(),
+});
+const messageArguments = z.strictObject({ internetMessageId: buildTextSchema() });
 
-const threats = z.object({ threats: z.array(camelCasedSchema(threat)) });
-const reports = z.object({ reports: z.array(camelCasedSchema(phishingReport)) });
+const threatsResult = z.object({ threats: z.array(camelCasedSchema(threat)) });
+const reportsResult = z.object({ reports: z.array(camelCasedSchema(phishingReport)) });
 
 export const getAllowDenyEntries = defineFunction({
-  args: z.strictObject({ list: oneOf(LISTS).exactOptional() }),
+  args: z.strictObject({ list: buildChoiceSchema(LISTS).exactOptional() }),
   result: z.object({ entries: z.array(camelCasedSchema(allowDenyEntry)) }),
   async read(client, args) {
     const lists = args.list === undefined ? LISTS : [args.list];
@@ -45,57 +48,57 @@ export const getAllowDenyEntries = defineFunction({
 });
 
 export const getVipEmployees = defineFunction({
-  args: none,
+  args: noArguments,
   result: z.object({ vipEmployees: z.array(camelCasedSchema(vipEmployee)) }),
   read: async (client) => ({ vipEmployees: camelCased(await client.vipEmployees.readAll()) }),
 });
 
 export const getThreats = defineFunction({
-  args: window,
-  result: threats,
+  args: windowArguments,
+  result: threatsResult,
   read: async (client, args) => ({
-    threats: camelCased(await take(client.threats.iterate(lookBack(args)), args.limit)),
+    threats: camelCased(await take(client.threats.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
 export const getThreatsByInternetMessageId = defineFunction({
-  args: message,
-  result: threats,
+  args: messageArguments,
+  result: threatsResult,
   read: async (client, { internetMessageId }) => ({
     threats: camelCased(await client.threats.byInternetMessageId(internetMessageId)),
   }),
 });
 
 export const getPhishingReports = defineFunction({
-  args: window,
-  result: reports,
+  args: windowArguments,
+  result: reportsResult,
   read: async (client, args) => ({
-    reports: camelCased(await take(client.phishingReports.iterate(lookBack(args)), args.limit)),
+    reports: camelCased(await take(client.phishingReports.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
 export const getPhishingReport = defineFunction({
-  args: z.strictObject({ id: text() }),
+  args: z.strictObject({ id: buildTextSchema() }),
   result: camelCasedSchema(phishingReportDetail),
   read: async (client, { id }) => camelCased(await client.phishingReports.get(id)),
 });
 
 export const getPhishingReportsByReportInternetMessageId = defineFunction({
-  args: message,
-  result: reports,
+  args: messageArguments,
+  result: reportsResult,
   read: async (client, { internetMessageId }) => ({
     reports: camelCased(await client.phishingReports.byReportInternetMessageId(internetMessageId)),
   }),
 });
 
 export const getMeanTimeToAnalyze = defineFunction({
-  args: period,
+  args: periodArguments,
   result: z.object({ seconds: z.number().optional() as z.ZodType<number | undefined> }),
   read: async (client, args) => ({ seconds: await client.phishingReports.meanTimeToAnalyze(args) }),
 });
 
 export const getThreatsOverTime = defineFunction({
-  args: period,
+  args: periodArguments,
   result: z.object({ days: z.array(camelCasedSchema(threatsOnDay)) }),
   read: async (client, args) => ({
     days: camelCased(await take(client.metrics.iterateThreatsOverTime(args))),
@@ -103,34 +106,34 @@ export const getThreatsOverTime = defineFunction({
 });
 
 export const getTopTargetedEntities = defineFunction({
-  args: period.extend({ entityType: oneOf(ENTITY_TYPES).exactOptional() }),
+  args: periodArguments.extend({ entityType: buildChoiceSchema(ENTITY_TYPES).exactOptional() }),
   result: z.object({ entities: z.array(camelCasedSchema(targetedEntity)) }),
   async read(client, { entityType, ...days }) {
-    const whom = entityType === undefined ? {} : { entity_type: entityType };
-    return { entities: camelCased(await client.metrics.topTargetedEntities({ ...days, ...whom })) };
+    const entityFilter = entityType === undefined ? {} : { entity_type: entityType };
+    return { entities: camelCased(await client.metrics.topTargetedEntities({ ...days, ...entityFilter })) };
   },
 });
 
 export const getTopThreatTypes = defineFunction({
-  args: period,
+  args: periodArguments,
   result: z.object({ types: z.array(camelCasedSchema(threatTypeCount)) }),
   read: async (client, args) => ({ types: camelCased(await client.metrics.topThreatTypes(args)) }),
 });
 
 export const getHighlightedThreats = defineFunction({
-  args: period,
-  result: threats,
+  args: periodArguments,
+  result: threatsResult,
   read: async (client, args) => ({ threats: camelCased(await client.metrics.highlightedThreats(args)) }),
 });
 
 export const getHoursSaved = defineFunction({
-  args: period,
+  args: periodArguments,
   result: camelCasedSchema(hoursSaved),
   read: async (client, args) => ({ hoursSaved: await client.metrics.hoursSaved(args) }),
 });
 
 export const getProtectedInboxes = defineFunction({
-  args: period,
+  args: periodArguments,
   result: camelCasedSchema(protectedInboxes),
   read: async (client, args) => ({ protectedInboxes: await client.metrics.protectedInboxes(args) }),
 });
@@ -154,20 +157,20 @@ export const definitions: Readonly<Record<string, FunctionDefinition<object, obj
 };
 
 /** The look-back window of a list, as the client takes it. */
-function lookBack({ minutesAgo }: z.output<typeof window>): { minutes_ago?: number } {
+function buildLookBackQuery({ minutesAgo }: z.output<typeof windowArguments>): { minutes_ago?: number } {
   return minutesAgo === undefined ? {} : { minutes_ago: minutesAgo };
 }
 
-function positive() {
+function buildPositiveSchema() {
   const error = ({ input }: { readonly input?: unknown }) => positiveRefusal(input);
   return z.int({ error }).min(1, { error });
 }
 
-function text() {
+function buildTextSchema() {
   return z.string({ error: ({ input }) => `must be a text, not ${quote(input)}` });
 }
 
-function oneOf<const Values extends readonly string[]>(values: Values) {
-  const known = values.map((value) => `"${value}"`).join(" or ");
-  return z.enum(values, { error: ({ input }) => `must be ${known}, not ${quote(input)}` });
+function buildChoiceSchema<const Values extends readonly string[]>(values: Values) {
+  const choicesText = values.map((value) => `"${value}"`).join(" or ");
+  return z.enum(values, { error: ({ input }) => `must be ${choicesText}, not ${quote(input)}` });
 }

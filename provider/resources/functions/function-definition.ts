@@ -31,21 +31,21 @@ export function defineFunction<Args extends z.ZodObject, Result extends z.ZodObj
   return {
     args: schema,
     result,
-    read: async (client, args) => await read(client, checked(schema, args)),
+    read: async (client, args) => await read(client, parseFunctionArguments(schema, args)),
   };
 }
 
-function checked<Args extends z.ZodObject>(schema: Args, args: unknown): z.output<Args> {
+function parseFunctionArguments<Args extends z.ZodObject>(schema: Args, args: unknown): z.output<Args> {
   if (typeof args !== "object" || args === null) {
     throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
   }
-  const checked = schema.safeParse(withoutUndefined(args));
-  if (checked.success) return checked.data;
-  const known = Object.keys(schema.shape);
-  const those = known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
-  const reasons = checked.error.issues.flatMap((issue) =>
+  const parseFunctionArguments = schema.safeParse(withoutUndefined(args));
+  if (parseFunctionArguments.success) return parseFunctionArguments.data;
+  const argumentNames = Object.keys(schema.shape);
+  const namesText = argumentNames.length === 0 ? "there are none" : `there are ${argumentNames.join(", ")}`;
+  const reasons = parseFunctionArguments.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => `${key} is no argument of this function; ${those}`)
+      ? issue.keys.map((key) => `${key} is no argument of this function; ${namesText}`)
       : [`${issue.path.join(".")} ${issue.message}`],
   );
   throw new InvalidArgumentError(reasons.join("\n"));

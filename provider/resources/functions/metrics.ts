@@ -53,23 +53,27 @@ export interface GetProtectedInboxesResult {
   readonly protectedInboxes: number;
 }
 
-const overTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(definitions.getThreatsOverTime);
-const topTargeted = dataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
+const threatsOverTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(
+  definitions.getThreatsOverTime,
+);
+const topTargetedEntities = dataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
   definitions.getTopTargetedEntities,
 );
-const topTypes = dataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
-const highlighted = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(
+const topThreatTypes = dataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
+const highlightedThreats = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(
   definitions.getHighlightedThreats,
 );
-const hours = dataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
-const inboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
+const hoursSaved = dataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
+const protectedInboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(
+  definitions.getProtectedInboxes,
+);
 
 /** How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTime(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetThreatsOverTimeResult> {
-  return overTime.plain(args, opts);
+  return threatsOverTime.plain(args, opts);
 }
 
 /** {@link getThreatsOverTime} as an output, by `GET /api/v1/metrics/threats_over_time`. */
@@ -77,7 +81,7 @@ export function getThreatsOverTimeOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetThreatsOverTimeResult> {
-  return overTime.output(args, opts);
+  return threatsOverTime.output(args, opts);
 }
 
 /** The users or groups with the most threats, by `GET /api/v1/metrics/top_targeted_entities`. */
@@ -85,7 +89,7 @@ export function getTopTargetedEntities(
   args: GetTopTargetedEntitiesArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetTopTargetedEntitiesResult> {
-  return topTargeted.plain(args, opts);
+  return topTargetedEntities.plain(args, opts);
 }
 
 /** {@link getTopTargetedEntities} as an output, by `GET /api/v1/metrics/top_targeted_entities`. */
@@ -93,7 +97,7 @@ export function getTopTargetedEntitiesOutput(
   args: OutputArgs<GetTopTargetedEntitiesArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetTopTargetedEntitiesResult> {
-  return topTargeted.output(args, opts);
+  return topTargetedEntities.output(args, opts);
 }
 
 /** The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`. */
@@ -101,7 +105,7 @@ export function getTopThreatTypes(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetTopThreatTypesResult> {
-  return topTypes.plain(args, opts);
+  return topThreatTypes.plain(args, opts);
 }
 
 /** {@link getTopThreatTypes} as an output, by `GET /api/v1/metrics/top_threat_types`. */
@@ -109,7 +113,7 @@ export function getTopThreatTypesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetTopThreatTypesResult> {
-  return topTypes.output(args, opts);
+  return topThreatTypes.output(args, opts);
 }
 
 /** Threats that the service finds worth a look, by `GET /api/v1/metrics/highlighted_threats`. */
@@ -117,7 +121,7 @@ export function getHighlightedThreats(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetHighlightedThreatsResult> {
-  return highlighted.plain(args, opts);
+  return highlightedThreats.plain(args, opts);
 }
 
 /** {@link getHighlightedThreats} as an output, by `GET /api/v1/metrics/highlighted_threats`. */
@@ -125,7 +129,7 @@ export function getHighlightedThreatsOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetHighlightedThreatsResult> {
-  return highlighted.output(args, opts);
+  return highlightedThreats.output(args, opts);
 }
 
 /** The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`. */
@@ -133,7 +137,7 @@ export function getHoursSaved(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetHoursSavedResult> {
-  return hours.plain(args, opts);
+  return hoursSaved.plain(args, opts);
 }
 
 /** {@link getHoursSaved} as an output, by `GET /api/v1/metrics/hours_saved`. */
@@ -141,7 +145,7 @@ export function getHoursSavedOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetHoursSavedResult> {
-  return hours.output(args, opts);
+  return hoursSaved.output(args, opts);
 }
 
 /** How many inboxes received mail in the period, by `GET /api/v1/metrics/protected_inboxes`. */
@@ -149,7 +153,7 @@ export function getProtectedInboxes(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetProtectedInboxesResult> {
-  return inboxes.plain(args, opts);
+  return protectedInboxes.plain(args, opts);
 }
 
 /** {@link getProtectedInboxes} as an output, by `GET /api/v1/metrics/protected_inboxes`. */
@@ -157,5 +161,5 @@ export function getProtectedInboxesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetProtectedInboxesResult> {
-  return inboxes.output(args, opts);
+  return protectedInboxes.output(args, opts);
 }

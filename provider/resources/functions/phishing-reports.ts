@@ -49,7 +49,9 @@ const reportsByMessage = dataFunction<
   GetPhishingReportsByReportInternetMessageIdArgs,
   GetPhishingReportsResult
 >(definitions.getPhishingReportsByReportInternetMessageId);
-const meanTime = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(definitions.getMeanTimeToAnalyze);
+const meanTimeToAnalyze = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(
+  definitions.getMeanTimeToAnalyze,
+);
 
 /** What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReports(
@@ -105,7 +107,7 @@ export function getMeanTimeToAnalyze(
   args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetMeanTimeToAnalyzeResult> {
-  return meanTime.plain(args, opts);
+  return meanTimeToAnalyze.plain(args, opts);
 }
 
 /** {@link getMeanTimeToAnalyze} as an output, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
@@ -113,5 +115,5 @@ export function getMeanTimeToAnalyzeOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetMeanTimeToAnalyzeResult> {
-  return meanTime.output(args, opts);
+  return meanTimeToAnalyze.output(args, opts);
 }

@@ -1,9 +1,9 @@
 /** The first items of a list, or all of them without a limit. Reads no page more than it needs. */
 export async function take<Item>(items: AsyncIterable<Item>, limit?: number): Promise<Item[]> {
-  const taken: Item[] = [];
+  const result: Item[] = [];
   for await (const item of items) {
-    taken.push(item);
-    if (taken.length === limit) break;
+    result.push(item);
+    if (result.length === limit) break;
   }
-  return taken;
+  return result;
 }

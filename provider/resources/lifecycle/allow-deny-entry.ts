@@ -47,7 +47,7 @@ import { IMPORTED_RISK, lookUpEntry } from "./look-up";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
-  check: (raw, _previous, ownDomains) => checkAllowDenyEntry(raw, ownDomains?.()),
+  check: (raw, _previous, getOwnDomains) => checkAllowDenyEntry(raw, getOwnDomains?.()),
 
   complete: completeAllowDenyEntry,
 
@@ -59,7 +59,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return [
       ...fieldChanges(ENTRY_FIELDS, state, inputs),
       // Nobody declares a conflict: while there is one, each run of a deny looks whether it is still there.
-      failingConflict(state) === undefined ? undefined : changeOf("conflict", state.conflict, undefined),
+      getFailingConflict(state) === undefined ? undefined : changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
@@ -67,7 +67,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   foresee(inputs, before) {
-    if (before !== undefined && isUntouched(before.state, inputs))
+    if (before !== undefined && isEntryUnchanged(before.state, inputs))
       return withArguments(ENTRY_FIELDS, before.state, inputs);
     const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> =
       before?.state ?? { entryId: UNKNOWN, createdAt: UNKNOWN, createdBy: UNKNOWN };
@@ -88,14 +88,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
     const id = resourceId(row);
-    return { id, state: await withConflict(id, stateOf(id, row, inputs), context) };
+    return { id, state: await addConflict(id, stateOf(id, row, inputs), context) };
   },
 
-  async lookUp(given, { tenant, ownDomains }) {
-    const row = await lookUpEntry(given, tenant);
+  async lookUp(importId, { tenant, ownDomains }) {
+    const row = await lookUpEntry(importId, tenant);
     if (row === undefined) return undefined;
-    const own = ownDomains?.() ?? NO_OWN_DOMAINS;
-    const declared = declarableEntry(row, { own, acceptRisk: IMPORTED_RISK });
+    const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
+    const declared = declarableEntry(row, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK });
     if (!declared.ok) {
       throw new NotImportableError(
         `${describeEntry(row)} can't be imported, for no program can declare it: ${printable(declared.reason)}. It stays as it is.`,
@@ -110,12 +110,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   query: allowDenyEntryQuery,
 
   async list({ list }, { tenant, ownDomains, say }) {
-    const rows = await tenant.allEntries(LISTS.filter((one) => list === undefined || one === list));
-    const own = ownDomains?.() ?? NO_OWN_DOMAINS;
-    const declared = rows.filter((row) => declarableEntry(row, { own, acceptRisk: IMPORTED_RISK }).ok);
-    const left = rows.length - declared.length;
-    if (left > 0) {
-      const entries = left === 1 ? "1 entry" : `${left} entries`;
+    const rows = await tenant.allEntries(LISTS.filter((listName) => list === undefined || listName === list));
+    const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
+    const declared = rows.filter(
+      (row) => declarableEntry(row, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK }).ok,
+    );
+    const undeclarableCount = rows.length - declared.length;
+    if (undeclarableCount > 0) {
+      const entries = undeclarableCount === 1 ? "1 entry" : `${undeclarableCount} entries`;
       say(
         `Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`,
       );
@@ -131,111 +133,112 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const { tenant, confirmTenant, say } = context;
     const query = { ...state, id: state.entryId ?? id };
     // A state that a program gives beside an id may say no more than the value.
-    const isSettled = (one: AllowDenyEntryRow) => state.list === undefined || isAsInState(one, id, state);
-    const row = await tenant.findEntrySurely(query, { isAsInState: isSettled });
+    const isAsExpected = (one: AllowDenyEntryRow) => state.list === undefined || isAsInState(one, id, state);
+    const row = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
-    const fresh = stateOf(id, row, state);
-    let found = await withConflict(id, fresh, context);
+    const freshState = stateOf(id, row, state);
+    let current = await addConflict(id, freshState, context);
     // A list that lags may still show what the last run removed.
-    while (found.conflict !== undefined && state.conflict === undefined) {
+    while (current.conflict !== undefined && state.conflict === undefined) {
       if (!(await tenant.readLater("entries"))) break;
-      found = await withConflict(id, fresh, context);
+      current = await addConflict(id, freshState, context);
     }
-    if (found.conflict !== undefined) say(describeConflict(found, found.conflict));
-    return { id: resourceId(row), state: found, inputs: declaredValues(ENTRY_FIELDS, { ...fresh }) };
+    if (current.conflict !== undefined) say(describeConflict(current, current.conflict));
+    return { id: resourceId(row), state: current, inputs: declaredValues(ENTRY_FIELDS, { ...freshState }) };
   },
 
   async update(id, state, inputs, context) {
-    if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
-    const done = await withConflict(id, await applyChange(id, state, inputs, context), context);
-    if (done.conflict !== undefined) context.say(describeConflict(done, done.conflict));
-    return done;
+    if (isEntryUnchanged(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
+    const resultState = await addConflict(id, await updateEntry(id, state, inputs, context), context);
+    if (resultState.conflict !== undefined) context.say(describeConflict(resultState, resultState.conflict));
+    return resultState;
   },
 
   async delete(id, state, context) {
     const { tenant, say, isDeclared, isHeldElsewhere } = context;
-    const what = `${state.value} on the ${state.list} list`;
+    const entryText = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
-    let found = await tenant.findEntry(query);
-    if (found?.id === entryId && found.list !== state.list) {
+    let current = await tenant.findEntry(query);
+    if (current?.id === entryId && current.list !== state.list) {
       // The lists may still show it where it was before the last run.
       const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
-      found = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? found;
+      current = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? current;
     }
-    const row = namedRow(found, state, entryId, tenant);
+    const row = resolveStateRow(current, state, entryId, tenant);
     if (row !== undefined && isDeclared(keyOf(row, state))) {
       say(
         row.list === state.list
-          ? `${what} stays: the program declares it.`
+          ? `${entryText} stays: the program declares it.`
           : `${state.value} is on the ${printable(row.list)} list now, where the program declares it.`,
       );
       return;
     }
     if (isHeldElsewhere(heldAs(query))) {
       say(
-        `${what} stays: another Provider of the program manages it, by another key or address of this tenant.`,
+        `${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`,
       );
       return;
     }
     await context.confirmTenant("entries", { removes: true });
     if (row !== undefined && row.list !== state.list) {
       throw new MovedError(
-        `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
+        `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
     if (tenant.hasDeleted(entryId)) {
-      say(removedAsDuplicate(what));
+      say(formatRemovedAsDuplicate(entryText));
       return;
     }
-    const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(holdKeyOf(one));
+    const isManagedHere = (one: AllowDenyEntryRow) => !isHeldElsewhere(holdKeyOf(one));
     const rows = await tenant.entriesOfValue(query);
-    const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
-    const isDeleted = row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted";
+    const isUnchanged = (currentRow: AllowDenyEntryRow) =>
+      isAbout(currentRow, naturalKey(state.entryType, state.value));
+    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
     // Where its own row was neither listed nor deleted, another one was made since.
     const duplicates =
-      row !== undefined && (isDeleted || found?.id === entryId)
-        ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one))
+      row !== undefined && (isDeleted || current?.id === entryId)
+        ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one))
         : [];
     await removeRows(duplicates, state, tenant);
     const removed = new Set([entryId, ...duplicates.map((one) => one.id)]);
     if (isDeleted) {
-      sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isOwn(one) });
+      sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isManagedHere(one) });
       if (duplicates.length > 0)
-        say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
+        say(`${entryText} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;
     }
     const isDuplicate = tenant.hasDeleted(entryId);
-    const other = found?.id === entryId ? await tenant.findEntryAnew(query) : found;
-    if (other === undefined || removed.has(other.id)) {
+    const replacement = current?.id === entryId ? await tenant.findEntryAnew(query) : current;
+    if (replacement === undefined || removed.has(replacement.id)) {
       sayLeftRows(state, rows, {
         ...context,
-        isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isOwn(one),
+        isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
       });
       say(
         isDuplicate
-          ? removedAsDuplicate(what)
-          : `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
+          ? formatRemovedAsDuplicate(entryText)
+          : `${entryText} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
       return;
     }
-    if (isDeclared(keyOf(other, state))) return;
+    if (isDeclared(keyOf(replacement, state))) return;
     // Which of several was there beside it before, and which was made since, nobody can tell.
-    const all = (await tenant.entriesOfValue(query)).filter(
-      (one) => isOwn(one) && !isDeclared(keyOf(one, state)),
+    const unclaimedRows = (await tenant.entriesOfValue(query)).filter(
+      (one) => isManagedHere(one) && !isDeclared(keyOf(one, state)),
     );
     say(
-      all.length > 1
-        ? `${what} was gone already; ${all.map(describeEntry).join(" | ")} are at the tenant, and are left alone.`
-        : `${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`,
+      unclaimedRows.length > 1
+        ? `${entryText} was gone already; ${unclaimedRows.map(describeEntry).join(" | ")} are at the tenant, and are left alone.`
+        : `${entryText} was gone already; ${describeEntry(replacement)} was made in its place and is left alone.`,
     );
   },
 };
 
 /** Changes an entry to what is declared. */
-async function applyChange(
+async function updateEntry(
   id: string,
   state: AllowDenyEntryState,
   inputs: AllowDenyEntryInputs,
@@ -246,57 +249,60 @@ async function applyChange(
   const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
   const entryId = state.entryId ?? id;
   const query = { ...state, id: entryId };
-  const isSettled = (row: AllowDenyEntryRow) => isAsInState(row, id, state);
+  const isAsExpected = (row: AllowDenyEntryRow) => isAsInState(row, id, state);
   if (isHeld(context)) {
-    await tenant.findEntrySurely(query, { isAsInState: isSettled });
+    await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
     await holdEntryToPlan(query, inputs, context);
   }
   // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
-  const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
+  const isDeclaredElsewhere = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
   await context.confirmTenant("entries");
-  if (isOthers) {
+  if (isDeclaredElsewhere) {
     return stateOf(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
   // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
-  const isClearing = isMove || inputs.adopt === true;
-  const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
-  await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
-  let found = await tenant.findEntry(query);
+  const isRemovingOthers = isMove || inputs.adopt === true;
+  const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && isOfScope(row, inputs);
+  await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
+  let current = await tenant.findEntry(query);
   // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
   // lists may still show it as it was before the last run.
-  const findOther = async () => (isMove ? await rowOn(inputs.list, inputs, entryId, tenant) : undefined);
-  let there = await findOther();
-  if (there !== undefined && found?.id === entryId) {
-    found = await tenant.findEntrySurely(query, { isAsInState: isSettled });
-    there = await findOther();
+  const findRowOnTargetList = async () =>
+    isMove ? await findRowOnList(inputs.list, inputs, entryId, tenant) : undefined;
+  let targetRow = await findRowOnTargetList();
+  if (targetRow !== undefined && current?.id === entryId) {
+    current = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
+    targetRow = await findRowOnTargetList();
   }
-  let named = namedRow(found, state, entryId, tenant);
-  const clear = async () => {
-    if (isClearing)
-      await clearOtherList({ ...inputs, formerScope: verdictScope, named }, context, () => true);
+  let ownRow = resolveStateRow(current, state, entryId, tenant);
+  const removeOthers = async () => {
+    if (isRemovingOthers)
+      await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
   };
-  let other = found;
-  if (named !== undefined) {
+  let remainingRow = current;
+  if (ownRow !== undefined) {
     try {
-      const row = there ?? named;
-      const difference = differenceOf(row, inputs);
+      const row = targetRow ?? ownRow;
+      const targetChange = differenceOf(row, inputs);
       // What no list shows is asked for by its id in any case.
-      const asked = found?.id === entryId ? {} : { list: inputs.list };
-      const sent = there === undefined ? { ...change, ...difference, ...asked } : difference;
-      const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
-      await clear();
-      return stateOf(id, done, inputs);
+      const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
+      const changeBody =
+        targetRow === undefined ? { ...change, ...targetChange, ...requestedFields } : targetChange;
+      const resultState =
+        Object.keys(changeBody).length === 0 ? row : await patch(tenant, row.id, changeBody, inputs);
+      await removeOthers();
+      return stateOf(id, resultState, inputs);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
-    if (found?.id === entryId) other = await tenant.findEntry(query);
-    named = undefined;
+    if (current?.id === entryId) remainingRow = await tenant.findEntry(query);
+    ownRow = undefined;
   }
   // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-  if (other === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
-  const row = await takeOver(other, inputs, context);
-  await clear();
+  if (remainingRow === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
+  const row = await takeOver(remainingRow, inputs, context);
+  await removeOthers();
   return stateOf(id, row, inputs);
 }
 
@@ -304,15 +310,15 @@ async function applyChange(
  * The row that a state names by its id. Where no list shows that id, it is taken to be as the state has it: the lists may lag, and the
  * service knows by the id whether it is there. Undefined where the id is known to be of something else.
  *
- * @param found what is found of the entry by the shared reading.
+ * @param current what is found of the entry by the shared reading.
  */
-function namedRow(
-  found: AllowDenyEntryRow | undefined,
+function resolveStateRow(
+  current: AllowDenyEntryRow | undefined,
   state: AllowDenyEntryState,
   id: string,
   tenant: Context["tenant"],
 ): AllowDenyEntryRow | undefined {
-  if (found?.id === id) return found;
+  if (current?.id === id) return current;
   if (tenant.knownEntry(id) !== undefined) return undefined;
   const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
   return {
@@ -328,39 +334,39 @@ function namedRow(
 }
 
 /** A state with what conflicts with the entry, where something does. */
-async function withConflict(
+async function addConflict(
   id: string,
   state: AllowDenyEntryState,
   context: Context,
 ): Promise<AllowDenyEntryState> {
-  const isOwn = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
-  const row = await conflictingRow(state, context, isOwn);
+  const isManagedHere = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
+  const row = await conflictingRow(state, context, isManagedHere);
   return row === undefined ? state : { ...state, conflict: describeEntry(row) };
 }
 
-function removedAsDuplicate(what: string): string {
-  return `${what} is removed: this run removed it with another entry of the same value.`;
+function formatRemovedAsDuplicate(entryText: string): string {
+  return `${entryText} is removed: this run removed it with another entry of the same value.`;
 }
 
 /** What keeps a deny from being done, by its state. */
-function failingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
+function getFailingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
   return list === "deny" ? conflict : undefined;
 }
 
 /**
  * The row of an entry's value and scope on a list, other than its own. It is of the entry's scope where the service doesn't tell that.
  */
-async function rowOn(
+async function findRowOnList(
   list: List,
   entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
-  ownId: string,
+  excludedId: string,
   tenant: Context["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await tenant.entriesOfValue({ ...entry, list });
-  return rows.find((row) => row.list === list && row.id !== ownId && isOfScope(row, entry));
+  return rows.find((row) => row.list === list && row.id !== excludedId && isOfScope(row, entry));
 }
 
 /** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
-function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
-  return failingConflict(state) === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
+function isEntryUnchanged(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
+  return getFailingConflict(state) === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
 }

@@ -49,58 +49,58 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
 
   warnOfRemoval: () => [],
 
-  conflicts: (known, others) => conflicts(known, "deny", others),
+  conflicts: (known, otherTexts) => findOppositeConflicts(known, "deny", otherTexts),
 
-  namedConflicts: (known, others) => conflicts(known, "allow", others),
+  namedConflicts: (known, otherTexts) => findOppositeConflicts(known, "allow", otherTexts),
 
   observe,
 
   importIds: "allow-deny-list, or allow or deny for what is on one of the two",
 
-  lookUp(given, context) {
-    const lists = given === "allow-deny-list" ? LISTS : LISTS.filter((list) => list === given);
+  lookUp(importId, context) {
+    const lists = importId === "allow-deny-list" ? LISTS : LISTS.filter((list) => list === importId);
     return lists.length === 0 ? undefined : lookUp(lists, context);
   },
 
   async apply(plan, inputs, context) {
-    const attempts = new AttemptAll<KeyedEntry>();
+    const attemptAll = new AttemptAll<KeyedEntry>();
     const entries = entriesOf(plan.declared);
     const removed = entriesOf(plan.removed);
     const work = new EntryWork(plan, removed, inputs, context);
     // A deny is there before its allow goes, and what takes the place of another is there before that one goes.
     for (const list of ["deny", "allow"] as const) {
-      const wanted = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
-      await attempts.all(wanted, async ([key, entry]) => await work.ensure(key, entry));
+      const declaredEntries = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
+      await attemptAll.all(declaredEntries, async ([key, entry]) => await work.ensure(key, entry));
     }
-    const failed = attempts.failed.map(({ item: [, entry] }) => entry);
+    const failed = attemptAll.failed.map(({ item: [, entry] }) => entry);
     for (const list of ["allow", "deny"] as const) {
-      const unwanted = removed.filter(([, entry]) => entry.list === list);
-      await attempts.all(unwanted, async ([key, entry]) => await work.remove(key, entry, failed));
+      const removedEntries = removed.filter(([, entry]) => entry.list === list);
+      await attemptAll.all(removedEntries, async ([key, entry]) => await work.remove(key, entry, failed));
     }
-    return attempts.failed.map(({ item: [key], error }) => failureOf(key, plan, error));
+    return attemptAll.failed.map(({ item: [key], error }) => buildListFailure(key, plan, error));
   },
 });
 
-function failureOf(key: string, { declared, known }: ListPlan, error: unknown): Failure {
-  const before = known[key];
-  const name = ENTRIES.describe(key, declared[key] ?? before ?? "");
-  const there = thereAfter(error, before);
-  const danger = dangerRank({ from: listIn(key, declared[key]), to: listIn(key, there) });
-  return { key, name, error, there, danger };
+function buildListFailure(key: string, { declared, known }: ListPlan, error: unknown): Failure {
+  const previousText = known[key];
+  const name = ENTRIES.describe(key, declared[key] ?? previousText ?? "");
+  const actual = getActualText(error, previousText);
+  const dangerLevel = dangerRank({ from: getListOfText(key, declared[key]), to: getListOfText(key, actual) });
+  return { key, name, error, there: actual, danger: dangerLevel };
 }
 
-function listIn(key: string, text: string | undefined): string | undefined {
+function getListOfText(key: string, text: string | undefined): string | undefined {
   return text === undefined ? undefined : readEntry(key, text)?.list;
 }
 
 /** What the state says of an entry that could not be brought to what is declared. */
-function thereAfter(error: unknown, before: string | undefined): string | undefined {
+function getActualText(error: unknown, previousText: string | undefined): string | undefined {
   if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
   if (error instanceof ChangedError) {
     const text = textOfEntry(error.row);
-    return before !== undefined && isUnmanaged(before) ? asUnmanaged(text) : text;
+    return previousText !== undefined && isUnmanaged(previousText) ? asUnmanaged(text) : text;
   }
-  return before;
+  return previousText;
 }
 
 async function observe(
@@ -109,10 +109,10 @@ async function observe(
   { sure, expected = known }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
-  const isExpected = (key: string) => Object.hasOwn(expected, key);
+  const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
   let match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
   if (sure) {
-    while (isUnsettled(match, expected) && (await tenant.readLater("entries")))
+    while (isStaleMatch(match, expected) && (await tenant.readLater("entries")))
       match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
     await Promise.all(
       match.missing.map(async (key) => {
@@ -120,26 +120,28 @@ async function observe(
         const row =
           entry === undefined
             ? undefined
-            : await tenant.findEntrySurely(entry, { isExpected: isExpected(key) });
+            : await tenant.findEntrySurely(entry, { isExpected: isExpectedKey(key) });
         if (row !== undefined) match.take(key, row);
       }),
     );
   }
   if (sure) {
-    const twins = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
-    sayTwins(twins, describeEntry, context);
+    const duplicates = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
+    sayTwins(duplicates, describeEntry, context);
   }
-  const found = [...match.found].map(([key, row]) => [key, textOfFound(key, known[key] ?? "", row)] as const);
-  const others = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
-  return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+  const foundTexts = [...match.found].map(
+    ([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const,
+  );
+  const otherTexts = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
+  return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
 /** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
-function isUnsettled({ missing, found }: EntryMatch, expected: KeyedList): boolean {
+function isStaleMatch({ missing, found }: EntryMatch, expected: KeyedList): boolean {
   if (missing.some((key) => Object.hasOwn(expected, key))) return true;
   return [...found].some(([key, row]) => {
     const text = expected[key];
-    return text !== undefined && !isUnmanaged(text) && textOfFound(key, text, row) !== text;
+    return text !== undefined && !isUnmanaged(text) && encodeFoundRow(key, text, row) !== text;
   });
 }
 
@@ -147,16 +149,18 @@ function isUnsettled({ missing, found }: EntryMatch, expected: KeyedList): boole
  * The keys of what is beside the known content and conflicts with an entry of it on one list: of the same value on the other list, and of a
  * scope that overlaps.
  */
-function conflicts(known: KeyedList, list: List, others: KeyedList): readonly string[] {
-  const opposite = entriesOf(others).filter(([, entry]) => entry.list !== list);
+function findOppositeConflicts(known: KeyedList, list: List, otherTexts: KeyedList): readonly string[] {
+  const opposite = entriesOf(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
-  const own = Map.groupBy(
+  const ownByValue = Map.groupBy(
     entriesOf(known).filter(([, entry]) => entry.list === list),
     ([, entry]) => naturalKeyOf(entry),
   );
   return opposite.flatMap(([key, entry]) => {
-    const beside = own.get(naturalKeyOf(entry)) ?? [];
-    const isConflict = beside.some(([, one]) => isOverlappingScope(one.verdictScope, entry.verdictScope));
+    const sameValueEntries = ownByValue.get(naturalKeyOf(entry)) ?? [];
+    const isConflict = sameValueEntries.some(([, ownEntry]) =>
+      isOverlappingScope(ownEntry.verdictScope, entry.verdictScope),
+    );
     return isConflict ? [key] : [];
   });
 }
@@ -164,14 +168,15 @@ function conflicts(known: KeyedList, list: List, others: KeyedList): readonly st
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
   hold(rows.map(holdKeyOf));
-  const own = ownDomains?.() ?? NO_OWN_DOMAINS;
-  const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
+  const ownDomainsOrNone = ownDomains?.() ?? NO_OWN_DOMAINS;
+  const declarableRows = declarableEntries(rows, { own: ownDomainsOrNone, acceptRisk: IMPORTED_RISK });
   return {
-    content: Object.fromEntries(all.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
-    left: all.flatMap((one) =>
+    content: Object.fromEntries(declarableRows.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
+    left: declarableRows.flatMap((one) =>
       one.ok
         ? one.twins.map(
-            (twin) => `${describeEntry(twin)}: is declared already by another of the same value and scope`,
+            (duplicate) =>
+              `${describeEntry(duplicate)}: is declared already by another of the same value and scope`,
           )
         : [`${describeEntry(one.row)}: ${one.reason}`],
     ),
@@ -179,10 +184,10 @@ async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Cont
 }
 
 /** The text of a key that is known, as its row has it now. */
-function textOfFound(key: string, before: string, row: AllowDenyEntryRow): string {
-  const entry = readEntry(key, before);
-  const text = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
-  const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+function encodeFoundRow(key: string, previousText: string, row: AllowDenyEntryRow): string {
+  const entry = readEntry(key, previousText);
+  const encoded = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
+  const foundText = isUnmanaged(previousText) ? asUnmanaged(encoded) : encoded;
   // As it was written, where the service changes no more than white space.
-  return sameListText(found, before) ? before : found;
+  return sameListText(foundText, previousText) ? previousText : foundText;
 }

@@ -10,7 +10,7 @@ export interface Failed<Item> {
 }
 
 /** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
-const AT_A_TIME = 64;
+const DEFAULT_CONCURRENCY = 64;
 
 /**
  * Does many things of a kind, each for itself: one that fails keeps no other from being done. Where it is the service
@@ -18,13 +18,13 @@ const AT_A_TIME = 64;
  */
 export class AttemptAll<Item> {
   readonly failed: Failed<Item>[] = [];
-  readonly #atATime: number;
-  #inARow = 0;
-  #givenUp: Error | undefined;
+  readonly #concurrency: number;
+  #consecutiveFailures = 0;
+  #abandonCause: Error | undefined;
 
   /** @param options how many are worked on at a time, where it is not the default of 64. */
   constructor(options: { readonly atATime?: number } = {}) {
-    this.#atATime = options.atATime ?? AT_A_TIME;
+    this.#concurrency = options.atATime ?? DEFAULT_CONCURRENCY;
   }
 
   async all(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
@@ -32,22 +32,22 @@ export class AttemptAll<Item> {
     const worker = async (): Promise<void> => {
       for (const item of queue) await this.#attempt(item, work);
     };
-    await Promise.all(Array.from({ length: Math.min(this.#atATime, items.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(this.#concurrency, items.length) }, worker));
   }
 
   async #attempt(item: Item, work: (item: Item) => Promise<void>): Promise<void> {
     try {
-      if (this.#givenUp !== undefined) {
-        throw new NotTriedError(this.#givenUp);
+      if (this.#abandonCause !== undefined) {
+        throw new NotTriedError(this.#abandonCause);
       }
       await work(item);
-      this.#inARow = 0;
+      this.#consecutiveFailures = 0;
     } catch (error) {
       this.failed.push({ item, error });
-      const limit = abandonsAfter(error);
+      const limit = getAbandonLimit(error);
       if (limit === undefined) return;
-      this.#inARow += 1;
-      if (this.#inARow >= limit) this.#givenUp ??= error as Error;
+      this.#consecutiveFailures += 1;
+      if (this.#consecutiveFailures >= limit) this.#abandonCause ??= error as Error;
     }
   }
 }
@@ -60,7 +60,7 @@ export class NotTriedError extends EmailSecurityError {
 }
 
 /** How many such failures in a row abandon the rest; undefined for a failure of the item. */
-function abandonsAfter(error: unknown): number | undefined {
+function getAbandonLimit(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof TimeIsOverError) return 1;
   return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;
 }

@@ -30,8 +30,8 @@ export interface Declared<Row> {
   readonly twins: readonly Row[];
 }
 
-export function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
-  return one.ok;
+export function isDeclarable<Row>(result: Declarable<Row>): result is Declared<Row> {
+  return result.ok;
 }
 
 /** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
@@ -47,47 +47,49 @@ export interface DeclarableOptions {
 
 /** The entries of a tenant as one list can declare them, in an order of its own. */
 export function declarableEntries(
-  all: readonly AllowDenyEntryRow[],
+  allRows: readonly AllowDenyEntryRow[],
   options: DeclarableOptions,
 ): Declarable<AllowDenyEntryRow>[] {
   // Of two that contradict each other a list can hold one: the one that lets nothing in.
-  const byKey = Map.groupBy(all, keyOfRow);
+  const byKey = Map.groupBy(allRows, keyOfRow);
   // Of two of one value, a run finds the one that is written as it is declared.
-  const single = [...byKey.values()].flatMap((alike) => {
-    const [first] = alike;
-    return first === undefined || alike.length < 2
-      ? alike
-      : writtenSoFirst(alike, canonicalValue(first.value));
+  const uniqueRows = [...byKey.values()].flatMap((sameKeyRows) => {
+    const [first] = sameKeyRows;
+    return first === undefined || sameKeyRows.length < 2
+      ? sameKeyRows
+      : writtenSoFirst(sameKeyRows, canonicalValue(first.value));
   });
-  const rows = single.toSorted((one, other) => Number(other.list === "deny") - Number(one.list === "deny"));
-  const byValue = Map.groupBy(rows, (row) => naturalKey(row.entry_type, row.value));
+  const sortedRows = uniqueRows.toSorted(
+    (declarable, other) => Number(other.list === "deny") - Number(declarable.list === "deny"),
+  );
+  const byValue = Map.groupBy(sortedRows, (row) => naturalKey(row.entry_type, row.value));
   const results: Declarable<AllowDenyEntryRow>[] = [];
-  const done = new Set<string>();
-  const denied = new Set<string>();
-  for (const row of rows) {
+  const declaredKeys = new Set<string>();
+  const deniedNames = new Set<string>();
+  for (const row of sortedRows) {
     const key = keyOfRow(row);
-    if (done.has(`${row.list} ${key}`)) continue;
-    const one = declarableEntry(row, options);
-    const reason = !one.ok
-      ? one.reason
-      : row.list === "allow" && denied.has(nameOfKey(key))
-        ? CONTRADICTS
-        : isFound(row, byValue)
+    if (declaredKeys.has(`${row.list} ${key}`)) continue;
+    const declarable = declarableEntry(row, options);
+    const reason = !declarable.ok
+      ? declarable.reason
+      : row.list === "allow" && deniedNames.has(nameOfKey(key))
+        ? CONTRADICTION_REASON
+        : isFoundFirst(row, byValue)
           ? undefined
           : "can't be told from another entry of the same value";
-    if (!one.ok || reason !== undefined) {
+    if (!declarable.ok || reason !== undefined) {
       results.push({ row, ok: false, reason: reason ?? "" });
       continue;
     }
-    done.add(`${row.list} ${key}`);
-    if (row.list === "deny") denied.add(nameOfKey(key));
-    const twins = (byKey.get(key) ?? []).filter((other) => other !== row && other.list === row.list);
-    results.push({ ...one, twins });
+    declaredKeys.add(`${row.list} ${key}`);
+    if (row.list === "deny") deniedNames.add(nameOfKey(key));
+    const duplicates = (byKey.get(key) ?? []).filter((other) => other !== row && other.list === row.list);
+    results.push({ ...declarable, twins: duplicates });
   }
   return results;
 }
 
-const CONTRADICTS =
+const CONTRADICTION_REASON =
   "is on the deny list too, which is declared; a value can't be declared on both, so decide which is meant";
 
 /** One entry as it can be declared, whatever stands beside it. */
@@ -95,54 +97,55 @@ export function declarableEntry(
   row: AllowDenyEntryRow,
   { own, acceptRisk, refusal = () => undefined }: DeclarableOptions,
 ): Declarable<AllowDenyEntryRow> {
-  const element = entryElement(row, own, acceptRisk);
-  const reason = reasonAgainst(row, element, refusal);
+  const element = buildEntryElement(row, own, acceptRisk);
+  const reason = validateRow(row, element, refusal);
   if (reason !== undefined) return { row, ok: false, reason };
-  return { row, ok: true, key: keyOfRow(row), text: textOfDeclared(row, element), element, twins: [] };
+  return { row, ok: true, key: keyOfRow(row), text: encodeDeclaredRow(row, element), element, twins: [] };
 }
 
 /** One VIP with a mailbox as it can be declared. */
 export function declarableVip(
   row: VipEmployeeRow,
-  refusal: ElementRefusal = () => undefined,
+  validateElement: ElementRefusal = () => undefined,
 ): Declarable<VipEmployeeRow> {
   const email = canonicalMailbox(row.email ?? "");
   const key = keyOfVip(email);
   const element = { email, ...standingOf(row) };
-  const reason = refusal("vips", element) ?? listRefusal(MEMBERS, element, key, textOfVip(row));
+  const reason =
+    validateElement("vips", element) ?? validateListElement(MEMBERS, element, key, textOfVip(row));
   return reason === undefined
     ? { row, ok: true, key, text: textOfVip(row), element, twins: [] }
     : { row, ok: false, reason };
 }
 
-function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Element {
+function buildEntryElement(row: AllowDenyEntryRow, ownDomains: OwnDomains, acceptRisk: string): Element {
   const value = canonicalValue(row.value);
   const { list: _section, ...standing } = standingOf(row);
   const { verdict_scope: scope } = row;
   const parsed = parseEntryValue(value);
-  const list = LISTS.find((one) => one === row.list);
-  const isRisky =
+  const list = LISTS.find((candidate) => candidate === row.list);
+  const hasRisk =
     parsed.ok &&
     list !== undefined &&
-    refusalOf({ list, value, entryType: parsed.value.entryType }, own) !== undefined;
+    refusalOf({ list, value, entryType: parsed.value.entryType }, ownDomains) !== undefined;
   return withoutUndefined({
     value,
     ...standing,
     scope: scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? undefined : scope,
-    acceptRisk: isRisky ? acceptRisk : undefined,
+    acceptRisk: hasRisk ? acceptRisk : undefined,
   });
 }
 
-function reasonAgainst(
+function validateRow(
   row: AllowDenyEntryRow,
   element: Element,
-  refusal: ElementRefusal,
+  validateElement: ElementRefusal,
 ): string | undefined {
-  const list = LISTS.find((one) => one === row.list);
+  const list = LISTS.find((candidate) => candidate === row.list);
   if (list === undefined)
     return `is on a list called ${quote(row.list)}, which is none of ${LISTS.join(" and ")}`;
-  const refused = refusal(list, element);
-  if (refused !== undefined) return refused;
+  const problem = validateElement(list, element);
+  if (problem !== undefined) return problem;
   const { failures } = checkEntryArguments(
     { list, value: element["value"], entryType: row.entry_type },
     allowDenyEntryArguments,
@@ -152,33 +155,46 @@ function reasonAgainst(
   if (failure !== undefined) return `its type ${failure.reason}`.replace(/; leave it out.*$/, "");
   const { scope: verdictScope, ...rest } = element;
   const raw = withoutUndefined({ list, verdictScope, ...rest });
-  return listRefusal(ENTRIES, raw, keyOfRow(row), textOfDeclared(row, element));
+  return validateListElement(ENTRIES, raw, keyOfRow(row), encodeDeclaredRow(row, element));
 }
 
 /** The text of a row as it is declared, with the reason that it is declared for. */
-function textOfDeclared(row: AllowDenyEntryRow, { acceptRisk }: Declared<unknown>["element"]): string {
+function encodeDeclaredRow(row: AllowDenyEntryRow, { acceptRisk }: Declared<unknown>["element"]): string {
   return textOfEntry({ ...row, acceptRisk });
 }
 
 /** What the list itself says of it, where nothing else refuses it. */
-function listRefusal(kind: ListKind, raw: RawArguments, key: string, text: string): string | undefined {
-  const read = kind.readElement(raw, undefined);
-  if (Array.isArray(read)) return read.map(told).join(" and ");
-  const isSame = typeof read === "object" && "key" in read && read.key === key && read.text === text;
+function validateListElement(
+  kind: ListKind,
+  raw: RawArguments,
+  key: string,
+  text: string,
+): string | undefined {
+  const parsed = kind.readElement(raw, undefined);
+  if (Array.isArray(parsed)) return parsed.map(formatArgumentFailure).join(" and ");
+  const isSame = typeof parsed === "object" && "key" in parsed && parsed.key === key && parsed.text === text;
   return isSame ? undefined : "would be read as something else";
 }
 
-function told({ property, reason }: { readonly property: string; readonly reason: string }): string {
+function formatArgumentFailure({
+  property,
+  reason,
+}: {
+  readonly property: string;
+  readonly reason: string;
+}): string {
   return property === "value" || property === "email" ? reason : `its ${property} ${reason}`;
 }
 
 /** Whether who looks for the entry by what is declared finds this row, and not another one in its place. */
-function isFound(
+function isFoundFirst(
   row: AllowDenyEntryRow,
   byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
 ): boolean {
   const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
-  const rows = byValue.get(naturalKey(row.entry_type, row.value)) ?? [];
-  const found = rows.find((one) => one.list === row.list && (one.verdict_scope ?? scope) === scope);
-  return found === row || canonicalComment(found?.comment) === canonicalComment(row.comment);
+  const sortedRows = byValue.get(naturalKey(row.entry_type, row.value)) ?? [];
+  const firstMatch = sortedRows.find(
+    (one) => one.list === row.list && (one.verdict_scope ?? scope) === scope,
+  );
+  return firstMatch === row || canonicalComment(firstMatch?.comment) === canonicalComment(row.comment);
 }

@@ -11,45 +11,47 @@ import type { Context } from "./lifecycle";
 
 /** Changes an entry that exists to what is declared, unless the program declares that entry too. */
 export async function takeOver(
-  existing: AllowDenyEntryRow,
+  existingRow: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow> {
-  const change = differenceOf(existing, inputs);
-  if (Object.keys(change).length === 0) return existing;
-  if (keyOf(existing, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existing, inputs))) {
+  const change = differenceOf(existingRow, inputs);
+  if (Object.keys(change).length === 0) return existingRow;
+  if (keyOf(existingRow, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existingRow, inputs))) {
     throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existing)} too. Nothing was changed. Keep one of the two declarations.`,
+      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
     );
   }
-  return await patch(context.tenant, existing.id, change, inputs);
+  return await patch(context.tenant, existingRow.id, change, inputs);
 }
 
 /** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
 export async function patch(
   tenant: Tenant,
   id: string,
-  change: EntryChange,
+  requestedChange: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
-  let row = await send(tenant, id, change, inputs);
-  const more = differenceOf(row, inputs);
+  let row = await sendChange(tenant, id, requestedChange, inputs);
+  const remainingChange = differenceOf(row, inputs);
   // Fields that were not sent and differ were changed by somebody else since the last reading.
-  const unseen = Object.keys(more).length > 0 && !Object.keys(more).some((field) => field in change);
-  if (unseen) row = await send(tenant, id, more, inputs);
-  const missed = Object.keys(differenceOf(row, inputs));
-  if (missed.length > 0) {
-    const advice = missed.every((field) => field === "comment")
+  const hasUnseenChange =
+    Object.keys(remainingChange).length > 0 &&
+    !Object.keys(remainingChange).some((field) => field in requestedChange);
+  if (hasUnseenChange) row = await sendChange(tenant, id, remainingChange, inputs);
+  const missedFields = Object.keys(differenceOf(row, inputs));
+  if (missedFields.length > 0) {
+    const advice = missedFields.every((field) => field === "comment")
       ? commentAdvice(inputs.comment, row.comment)
       : "Look at it in the console, then run again with a refresh.";
     throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. ${advice}`,
+      `The service answered success to the change of ${Object.keys(requestedChange).join(", ")} of ${quote(inputs.value)}, but ${missedFields.join(", ")} is not as asked: there is ${describeEntry(row)}. ${advice}`,
     );
   }
   return row;
 }
 
-async function send(
+async function sendChange(
   tenant: Tenant,
   id: string,
   change: EntryChange,
@@ -60,8 +62,8 @@ async function send(
   try {
     row = await tenant.updateEntry(id, change);
   } catch (error) {
-    if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
-    if (error instanceof NotFoundError && isListed) await assertNotListed(error, id, inputs, tenant);
+    if (error instanceof ConflictError) throw await buildCollisionError(error, id, inputs, tenant);
+    if (error instanceof NotFoundError && isListed) await assertNotStillListed(error, id, inputs, tenant);
     throw error;
   }
   if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
@@ -71,31 +73,31 @@ async function send(
 }
 
 /** Keeps an entry that the service doesn't know by its id, and lists, from being made a second time. */
-async function assertNotListed(
+async function assertNotStillListed(
   cause: NotFoundError,
   id: string,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
 ): Promise<void> {
-  const still = await findStillListed(id, inputs, tenant);
-  if (still === undefined) return;
+  const listedRow = await findStillListed(id, inputs, tenant);
+  if (listedRow === undefined) return;
   throw new NotAppliedError(
-    `The service answers 404 to the change of ${describeEntry(still)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
+    `The service answers 404 to the change of ${describeEntry(listedRow)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
     { cause },
   );
 }
 
-async function collision(
-  conflict: ConflictError,
+async function buildCollisionError(
+  conflictError: ConflictError,
   id: string,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
 ): Promise<Error> {
   const rows = await tenant.entriesOfValueAnew(inputs).catch(() => []);
-  const other = rows.find((row) => row.id !== id);
-  if (other === undefined) return conflict;
+  const collidingRow = rows.find((row) => row.id !== id);
+  if (collidingRow === undefined) return conflictError;
   return new AlreadyExistsError(
-    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
-    { cause: conflict },
+    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(collidingRow)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
+    { cause: conflictError },
   );
 }

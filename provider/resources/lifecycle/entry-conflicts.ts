@@ -10,12 +10,12 @@ import type { Context } from "./lifecycle";
  * The row on the other list that conflicts with an entry of the same value, where this program neither declares nor manages it: of the same
  * scope, or of one that overlaps. The reference (section "Allow/deny list") doesn't say which of the two decides.
  *
- * @param leaves as of `ensureEntry`.
+ * @param isLeftAlone as of `ensureEntry`.
  */
 export async function conflictingRow(
   entry: EntryPlace,
   { tenant, isDeclared, isManaged, isHeldElsewhere }: Context,
-  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
+  isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await tenant.entriesOfValue(entry);
   return rows.find(
@@ -26,7 +26,7 @@ export async function conflictingRow(
       !isDeclared(keyOf(row, entry)) &&
       isManaged?.(keyOf(row, entry)) !== true &&
       !isHeldElsewhere(holdKeyOf(row)) &&
-      !leaves(row),
+      !isLeftAlone(row),
   );
 }
 
@@ -34,30 +34,30 @@ export async function conflictingRow(
 export async function conflictingAllow(
   entry: EntryPlace,
   context: Context,
-  leaves?: (row: AllowDenyEntryRow) => boolean,
+  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow | undefined> {
-  return entry.list === "deny" ? await conflictingRow(entry, context, leaves) : undefined;
+  return entry.list === "deny" ? await conflictingRow(entry, context, isLeftAlone) : undefined;
 }
 
 /**
  * Keeps a deny from being reported as done beside an allow.
  *
- * @param leaves as of `ensureEntry`.
+ * @param isLeftAlone as of `ensureEntry`.
  * @throws {AlreadyExistsError} that names the allow.
  */
 export async function assertNoConflict(
   entry: EntryPlace,
   context: Context,
-  leaves?: (row: AllowDenyEntryRow) => boolean,
+  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<void> {
-  const allow = await conflictingAllow(entry, context, leaves);
-  if (allow !== undefined) throw conflictOf(entry, allow);
+  const allowRow = await conflictingAllow(entry, context, isLeftAlone);
+  if (allowRow !== undefined) throw conflictOf(entry, allowRow);
 }
 
 /** The error that names the allow. */
-export function conflictOf(entry: EntryPlace, allow: AllowDenyEntryRow): AlreadyExistsError {
+export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
   );
 }
 

@@ -20,7 +20,7 @@ export class EntryMatch {
   readonly missing: readonly string[];
   readonly #rows: readonly AllowDenyEntryRow[];
   readonly #byKey: KeyedRows["byKey"];
-  readonly #taken = new Set<AllowDenyEntryRow>();
+  readonly #assigned = new Set<AllowDenyEntryRow>();
 
   /** @param rows what the tenant holds, as {@link keyedRows} keys it once for several. */
   constructor(known: KeyedList, { rows, byKey }: KeyedRows) {
@@ -31,17 +31,18 @@ export class EntryMatch {
       const text = known[key];
       const entry = typeof text === "string" ? readEntry(key, text) : undefined;
       if (entry === undefined) continue;
-      const same = this.#byKey.get(keyOfEntry(entry));
-      const [only] = same ?? [];
-      if (same?.length === 1 && only !== undefined && !this.#taken.has(only)) {
-        this.found.set(key, only);
-        this.#taken.add(only);
+      const rowsOfKey = this.#byKey.get(keyOfEntry(entry));
+      const [singleRow] = rowsOfKey ?? [];
+      if (rowsOfKey?.length === 1 && singleRow !== undefined && !this.#assigned.has(singleRow)) {
+        this.found.set(key, singleRow);
+        this.#assigned.add(singleRow);
         continue;
       }
-      const alike = same ?? untold(entry, this.#byKey);
-      const candidates = alike.length < 2 ? alike : writtenSoFirst(alike, entry.value);
+      const equalRows = rowsOfKey ?? findRowsWithoutScope(entry, this.#byKey);
+      const candidates = equalRows.length < 2 ? equalRows : writtenSoFirst(equalRows, entry.value);
       const row =
-        candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !this.#taken.has(one));
+        candidates.find((candidate) => candidate.list === entry.list) ??
+        candidates.find((candidate) => !this.#assigned.has(candidate));
       if (row === undefined) missing.push(key);
       else this.take(key, row);
     }
@@ -51,25 +52,27 @@ export class EntryMatch {
   /** Says that a row is a key. One that the service holds twice on a list is one. */
   take(key: string, row: AllowDenyEntryRow): void {
     this.found.set(key, row);
-    for (const one of this.alike(row)) this.#taken.add(one);
+    for (const candidate of this.alike(row)) this.#assigned.add(candidate);
   }
 
   /** The rows that are the same entry as one. */
   alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
-    const all = this.#byKey.get(keyOfRow(row)) ?? [];
-    return all.length === 1 && all[0] === row ? all : all.filter((one) => one.list === row.list);
+    const allRows = this.#byKey.get(keyOfRow(row)) ?? [];
+    return allRows.length === 1 && allRows[0] === row
+      ? allRows
+      : allRows.filter((candidate) => candidate.list === row.list);
   }
 
   /** What is there beside the known keys, each under a key of its own. */
   others(): ReadonlyMap<string, AllowDenyEntryRow> {
-    const others = new Map<string, AllowDenyEntryRow>();
+    const getOthers = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
-      if (this.#taken.has(row)) continue;
+      if (this.#assigned.has(row)) continue;
       const key = keyOfRow(row);
-      const isTaken = (one: string): boolean => this.found.has(one) || others.has(one);
-      others.set(isTaken(key) ? anotherKey(key, row.list, isTaken) : key, row);
+      const isUsedKey = (candidate: string): boolean => this.found.has(candidate) || getOthers.has(candidate);
+      getOthers.set(isUsedKey(key) ? anotherKey(key, row.list, isUsedKey) : key, row);
     }
-    return others;
+    return getOthers;
   }
 }
 
@@ -80,10 +83,10 @@ export interface KeyedRows {
 }
 
 /** @param byKey all of them by their keys, where that is known. */
-export function keyedRows(all: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
-  const isOfList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
-  if (all.every(isOfList)) return { rows: all, byKey: byKey ?? Map.groupBy(all, keyOfRow) };
-  const rows = all.filter(isOfList);
+export function keyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
+  const isOnKnownList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
+  if (allRows.every(isOnKnownList)) return { rows: allRows, byKey: byKey ?? Map.groupBy(allRows, keyOfRow) };
+  const rows = allRows.filter(isOnKnownList);
   return { rows, byKey: Map.groupBy(rows, keyOfRow) };
 }
 
@@ -97,7 +100,7 @@ export function keyOfRow(row: AllowDenyEntryRow): string {
 }
 
 /** Rows whose scope the service does not tell can't be of another scope than is asked for. */
-function untold(
+function findRowsWithoutScope(
   entry: ListedEntry,
   byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
 ): readonly AllowDenyEntryRow[] {

@@ -14,18 +14,18 @@ export interface EntryName {
 
 /** Reads the name of an entry: the list before a colon as in a pattern, the scope behind as in a keyed list. */
 export function readEntryName(text: string): EntryName {
-  const [, before, rest = text] = /^\s*(allow|deny):(.*)$/is.exec(text) ?? [];
-  const list = LISTS.find((one) => one === before?.toLowerCase());
-  const key = rest.trim();
+  const [, listText, keyText = text] = /^\s*(allow|deny):(.*)$/is.exec(text) ?? [];
+  const list = LISTS.find((candidate) => candidate === listText?.toLowerCase());
+  const key = keyText.trim();
   const { value, verdictScope } = readEntry(key, LISTS[0]) ?? {
     value: key,
     verdictScope: DEFAULT_VERDICT_SCOPE,
   };
-  const known = KNOWN_VERDICT_SCOPES.find((one) => one === verdictScope.toLowerCase());
+  const knownScope = KNOWN_VERDICT_SCOPES.find((candidate) => candidate === verdictScope.toLowerCase());
   return {
     value: parseEntryValue(value),
     ...(list === undefined ? {} : { list }),
-    ...(key.endsWith(")") ? { verdictScope: known ?? verdictScope } : {}),
+    ...(key.endsWith(")") ? { verdictScope: knownScope ?? verdictScope } : {}),
   };
 }
 
@@ -34,13 +34,13 @@ export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]
   const { list, value, verdictScope } = name;
   if (!value.ok) return [];
   const key = naturalKey(value.value.entryType, value.value.canonical);
-  const ofValue = rows.filter(
+  const rowsOfValue = rows.filter(
     (row) => (list === undefined || row.list === list) && naturalKey(row.entry_type, row.value) === key,
   );
-  if (verdictScope === undefined) return ofValue;
-  const ofScope = ofValue.filter((row) => row.verdict_scope === verdictScope);
+  if (verdictScope === undefined) return rowsOfValue;
+  const rowsOfScope = rowsOfValue.filter((row) => row.verdict_scope === verdictScope);
   // A scope that the service does not tell can't be another one.
-  return ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
+  return rowsOfScope.length > 0 ? rowsOfScope : rowsOfValue.filter((row) => row.verdict_scope === undefined);
 }
 
 /**
@@ -49,11 +49,11 @@ export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]
  * @param rows all entries of that value, this one among them.
  */
 export function nameOfEntry(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): string {
-  const plain = `${row.list}:${keyOfRow(row)}`;
-  const name = [plain, `${plain} (${DEFAULT_VERDICT_SCOPE})`].find((text) => {
+  const plainName = `${row.list}:${keyOfRow(row)}`;
+  const name = [plainName, `${plainName} (${DEFAULT_VERDICT_SCOPE})`].find((text) => {
     const name = readEntryName(text);
-    const [meant, ...others] = name.list === undefined ? [] : entriesMeant(name, rows);
-    return meant === row && others.length === 0;
+    const [match, ...others] = name.list === undefined ? [] : entriesMeant(name, rows);
+    return match === row && others.length === 0;
   });
   return name ?? resourceId(row);
 }

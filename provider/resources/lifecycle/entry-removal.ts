@@ -14,44 +14,44 @@ import type { Context } from "./lifecycle";
  *
  * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
  * state names, which the lists may not show yet.
- * @param isMeant whether one may be removed: the entry was moved from there, or the user said to adopt.
- * @param leaves as of `ensureEntry`.
+ * @param isRemovable whether one may be removed: the entry was moved from there, or the user said to adopt.
+ * @param isLeftAlone as of `ensureEntry`.
  * @throws {AlreadyExistsError} when there is one that may not be removed; then none is.
  */
 export async function clearOtherList(
   entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
-  isMeant: (row: AllowDenyEntryRow) => boolean,
-  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
+  isRemovable: (row: AllowDenyEntryRow) => boolean,
+  isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const listed = await tenant.entriesOfValue(entry);
+  const listedRows = await tenant.entriesOfValue(entry);
   const { named } = entry;
-  const isListed = named === undefined || listed.some(({ id }) => id === named.id);
-  const rows = isListed ? listed : [...listed, named];
-  const isLeft = (row: AllowDenyEntryRow): boolean =>
-    row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !leaves(row);
-  const isCleared = (row: AllowDenyEntryRow): boolean =>
+  const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
+  const rows = isListed ? listedRows : [...listedRows, named];
+  const isRemaining = (row: AllowDenyEntryRow): boolean =>
+    row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !isLeftAlone(row);
+  const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
-  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isCleared(row) });
-  const others = rows.filter(
+  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isRemaining(row) && !isRemovedScope(row) });
+  const removableRows = rows.filter(
     (row) =>
       LISTS.some((list) => list === row.list) &&
-      isCleared(row) &&
+      isRemovedScope(row) &&
       !isDeclared(keyOf(row, entry)) &&
-      isLeft(row),
+      isRemaining(row),
   );
-  const [first] = others;
+  const [first] = removableRows;
   if (first === undefined) return;
-  const unmeant = others.find((row) => !isMeant(row));
-  if (unmeant !== undefined) {
+  const unremovableRow = removableRows.find((row) => !isRemovable(row));
+  if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unmeant)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
     );
   }
-  const removed = await removeRows(others, entry, tenant);
-  if (removed.length === 0) return;
+  const removedRows = await removeRows(removableRows, entry, tenant);
+  if (removedRows.length === 0) return;
   say(
-    `Removed ${removed.length === 1 ? "a duplicate" : `${removed.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removed.map(describeEntry).join(" | ")}`,
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removedRows.map(describeEntry).join(" | ")}`,
   );
 }
 
@@ -65,10 +65,10 @@ export function sayLeftRows(
     say,
   }: Pick<Context, "isDeclared" | "say"> & { readonly isLeft: (row: AllowDenyEntryRow) => boolean },
 ): void {
-  const left = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
-  if (left.length === 0) return;
+  const remainingRows = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
+  if (remainingRows.length === 0) return;
   say(
-    `${printable(entry.value)} is also at the tenant as ${left.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
+    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
   );
 }
 
@@ -82,37 +82,37 @@ export async function removeRows(
   entry: EntryPlace,
   tenant: Tenant,
 ): Promise<readonly AllowDenyEntryRow[]> {
-  const removed: AllowDenyEntryRow[] = [];
+  const removedRows: AllowDenyEntryRow[] = [];
   for (const row of rows) {
-    const isStill = (now: AllowDenyEntryRow): boolean =>
-      now.list === row.list && isAbout(now, naturalKey(entry.entryType, entry.value));
-    if ((await removeRow(row, entry, isStill, tenant)) === "deleted") removed.push(row);
+    const isUnchanged = (currentRow: AllowDenyEntryRow): boolean =>
+      currentRow.list === row.list && isAbout(currentRow, naturalKey(entry.entryType, entry.value));
+    if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") removedRows.push(row);
   }
-  return removed;
+  return removedRows;
 }
 
 /**
  * Removes one row by its id, whether or not the lists show it.
  *
- * @param isStill as of {@link Tenant.deleteEntry}.
+ * @param isUnchanged as of {@link Tenant.deleteEntry}.
  * @throws {NotAppliedError} when the lists still show it.
  */
 export async function removeRow(
   { id }: Pick<AllowDenyEntryRow, "id">,
   entry: EntryPlace,
-  isStill: (now: AllowDenyEntryRow) => boolean,
+  isUnchanged: (currentRow: AllowDenyEntryRow) => boolean,
   tenant: Tenant,
 ): Promise<Deletion> {
-  const outcome = await tenant.deleteEntry(id, isStill);
+  const outcome = await tenant.deleteEntry(id, isUnchanged);
   if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
   // A list that misses it may lag as well as one that shows it.
   if ((await tenant.findEntrySurely({ ...entry, id }))?.id !== id) return "gone";
-  const still = await findStillListed(id, entry, tenant);
-  if (still === undefined) return "gone";
+  const listedRow = await findStillListed(id, entry, tenant);
+  if (listedRow === undefined) return "gone";
   throw new NotAppliedError(
     outcome === "gone"
-      ? `The service answers 404 to the deletion of ${describeEntry(still)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
-      : `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
+      ? `The service answers 404 to the deletion of ${describeEntry(listedRow)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
+      : `The service was asked to delete ${describeEntry(listedRow)}, and still has it. Run again; if it stays, look at it in the console.`,
   );
 }
 
@@ -122,9 +122,9 @@ export async function findStillListed(
   entry: EntryPlace,
   tenant: Tenant,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const still = await tenant.readUntil(
+  const listedRow = await tenant.readUntil(
     () => tenant.findEntryAnew({ ...entry, id }),
-    (found) => found?.id !== id,
+    (listedRow) => listedRow?.id !== id,
   );
-  return still?.id === id ? still : undefined;
+  return listedRow?.id === id ? listedRow : undefined;
 }

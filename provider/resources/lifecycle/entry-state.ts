@@ -57,13 +57,13 @@ export function duplicatesOf(
   row: AllowDenyEntryRow,
   rows: readonly AllowDenyEntryRow[],
 ): AllowDenyEntryRow[] {
-  const scopeOf = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
-  return rows.filter((one) => one.list === row.list && scopeOf(one) === scopeOf(row));
+  const getScope = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
+  return rows.filter((candidate) => candidate.list === row.list && getScope(candidate) === getScope(row));
 }
 
 /** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
-export function differenceOf(held: object, inputs: AllowDenyEntryInputs): EntryChange {
-  return changeBody(ENTRY_FIELDS, { ...held }, { ...inputs }) as EntryChange;
+export function differenceOf(actual: object, inputs: AllowDenyEntryInputs): EntryChange {
+  return changeBody(ENTRY_FIELDS, { ...actual }, { ...inputs }) as EntryChange;
 }
 
 /** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
@@ -78,19 +78,19 @@ export function resourceId(row: AllowDenyEntryRow): string {
 export function stateOf(
   id: string,
   row: AllowDenyEntryRow,
-  written: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
+  declared: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
 ): AllowDenyEntryState {
   // What was accepted on one list is not accepted on the other.
-  const own = row.list === written.list ? { ...written } : {};
+  const unsentSource = row.list === declared.list ? { ...declared } : {};
   return {
-    ...(valuesOfRow(ENTRY_FIELDS, row, { verdictScope: DEFAULT_VERDICT_SCOPE, ...written }) as Pick<
+    ...(valuesOfRow(ENTRY_FIELDS, row, { verdictScope: DEFAULT_VERDICT_SCOPE, ...declared }) as Pick<
       AllowDenyEntryState,
       "list" | "value" | "entryType" | "verdictScope"
     >),
     ...(row.id === id ? {} : { entryId: row.id }),
     ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
     ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
-    ...unsentValues(ENTRY_FIELDS, own),
+    ...unsentValues(ENTRY_FIELDS, unsentSource),
   };
 }
 
@@ -100,12 +100,12 @@ export function isAsInState(row: AllowDenyEntryRow, id: string, state: AllowDeny
 }
 
 /** The key of a row; a scope that the service does not tell is taken to be the given one. */
-export function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
+export function keyOf(row: AllowDenyEntryRow, fallback: { readonly verdictScope: string }): string {
   return entryKey({
     list: row.list,
     entryType: row.entry_type,
     value: row.value,
-    verdictScope: row.verdict_scope ?? untold.verdictScope,
+    verdictScope: row.verdict_scope ?? fallback.verdictScope,
   });
 }
 

@@ -36,20 +36,20 @@ import { sayTwins } from "./twins";
  * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
  * asked.
  *
- * @param leaves whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
+ * @param isLeftAlone whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
  * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
-  leaves?: (row: AllowDenyEntryRow) => boolean,
+  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
-    const row = await ensured(inputs, context, leaves);
+    const row = await ensureUnlocked(inputs, context, isLeftAlone);
     // What a resource of this stack moved from there, or the user said to adopt.
-    const isMeant = (one: AllowDenyEntryRow) =>
-      inputs.adopt || context.isManaged?.(keyOf(one, inputs)) === true;
-    await clearOtherList(inputs, context, isMeant, leaves);
+    const isRemovable = (candidate: AllowDenyEntryRow) =>
+      inputs.adopt || context.isManaged?.(keyOf(candidate, inputs)) === true;
+    await clearOtherList(inputs, context, isRemovable, isLeftAlone);
     return row;
   });
   context.hold([holdKeyOf(row)]);
@@ -64,61 +64,62 @@ export async function findManagedEntry(
   entry: EntryPlace,
   { tenant, isManaged }: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const found = await tenant.findEntry(entry);
-  if (isManaged === undefined) return found;
-  const isAsInState = (row: AllowDenyEntryRow) => isManaged(keyOf(row, entry));
-  if (found !== undefined && isAsInState(found)) return found;
-  const isNamed = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
-  return isNamed ? await tenant.findEntrySurely(entry, { isAsInState }) : found;
+  const existingRow = await tenant.findEntry(entry);
+  if (isManaged === undefined) return existingRow;
+  const matchesState = (row: AllowDenyEntryRow) => isManaged(keyOf(row, entry));
+  if (existingRow !== undefined && matchesState(existingRow)) return existingRow;
+  const isInState = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
+  return isInState ? await tenant.findEntrySurely(entry, { isAsInState: matchesState }) : existingRow;
 }
 
-async function ensured(
+async function ensureUnlocked(
   inputs: AllowDenyEntryInputs,
   context: Context,
-  leaves?: (row: AllowDenyEntryRow) => boolean,
+  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
-  const found = await tenant.findEntry(inputs);
+  const existingRow = await tenant.findEntry(inputs);
   // An allow of the same scope is the entry itself, which is on the wrong list.
   const conflict = await conflictingAllow(
     inputs,
     context,
-    (row) => isOfScope(row, inputs) || leaves?.(row) === true,
+    (row) => isOfScope(row, inputs) || isLeftAlone?.(row) === true,
   );
   // One that adopts takes over the allow, whether or not the service would hold both.
-  if (conflict !== undefined && inputs.adopt && found === undefined) {
-    const row = await adopt(conflict, inputs, context);
+  if (conflict !== undefined && inputs.adopt && existingRow === undefined) {
+    const row = await adoptEntry(conflict, inputs, context);
     const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-    await clearOtherList({ ...inputs, formerScope }, context, () => true, leaves);
+    await clearOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
     return row;
   }
   if (conflict !== undefined) throw conflictOf(inputs, conflict);
-  if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
+  if (existingRow !== undefined)
+    return await adoptEntry(await pickDeclaredDuplicate(existingRow, inputs, context), inputs, context);
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry(
       createBody(ENTRY_FIELDS, { ...inputs }) as unknown as Parameters<Tenant["createEntry"]>[0],
     );
   } catch (error) {
-    const found = error instanceof ConflictError ? await colliding(inputs, context) : undefined;
-    if (found === undefined) throw error;
-    return await adopt(found, inputs, context);
+    const existingRow = error instanceof ConflictError ? await findCollidingRow(inputs, context) : undefined;
+    if (existingRow === undefined) throw error;
+    return await adoptEntry(existingRow, inputs, context);
   }
   // A service that answers success with an entry that stood there before has created nothing that could be undone.
-  if (!created.isNew) return await adopt(created.row, inputs, context);
-  return await settle(created.row, inputs, tenant);
+  if (!created.isNew) return await adoptEntry(created.row, inputs, context);
+  return await settleCreated(created.row, inputs, tenant);
 }
 
 /** Of several entries that are one, by the form in which values are compared, the one that is as declared. */
-async function asDeclaredOf(
-  found: AllowDenyEntryRow,
+async function pickDeclaredDuplicate(
+  existingRow: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow> {
-  const twins = duplicatesOf(found, await context.tenant.entriesOfValue(inputs));
-  if (twins.length < 2) return found;
-  const chosen = twins.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? found;
-  sayTwins([[chosen, twins]], describeEntry, context);
+  const duplicates = duplicatesOf(existingRow, await context.tenant.entriesOfValue(inputs));
+  if (duplicates.length < 2) return existingRow;
+  const chosen = duplicates.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? existingRow;
+  sayTwins([[chosen, duplicates]], describeEntry, context);
   return chosen;
 }
 
@@ -126,7 +127,7 @@ async function asDeclaredOf(
  * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
  * service's to say; it is looked at only when the service says that it is in the way.
  */
-async function inTheWay(
+async function findBlockingRow(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
@@ -136,14 +137,14 @@ async function inTheWay(
 }
 
 /** What the service holds when it says that something collides. Its list may not show that yet. */
-async function colliding(
+async function findCollidingRow(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
   const { tenant } = context;
   try {
     return await tenant.readUntil(
-      async () => (await tenant.findEntryAnew(inputs)) ?? (await inTheWay(inputs, context)),
+      async () => (await tenant.findEntryAnew(inputs)) ?? (await findBlockingRow(inputs, context)),
       isDefined,
     );
   } catch {
@@ -153,7 +154,7 @@ async function colliding(
 }
 
 /** Takes an entry that exists for the declared one: when it is the same, or when the user said so. */
-async function adopt(
+async function adoptEntry(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   context: Context,
@@ -163,17 +164,19 @@ async function adopt(
       `The service was asked to create ${quote(inputs.value)} and answered with ${describeEntry(existing)}, which stood there before. Nothing was changed.`,
     );
   }
-  const differing = Object.keys(differenceOf(existing, inputs));
-  if (differing.length === 0) return existing;
+  const differingFields = Object.keys(differenceOf(existing, inputs));
+  if (differingFields.length === 0) return existing;
   const isManaged = context.isManaged?.(keyOf(existing, inputs)) === true;
   if (inputs.adopt || isManaged) {
     holdTakenOver(existing, inputs, context);
-    const done = isManaged ? "Changed in place, not replaced:" : "Took over";
-    context.say(`${done} ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
+    const action = isManaged ? "Changed in place, not replaced:" : "Took over";
+    context.say(
+      `${action} ${describeEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
+    );
     return await takeOver(existing, inputs, context);
   }
   throw new AlreadyExistsError(
-    `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differing.join(" and ")}.\n` +
+    `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +
       `  there     ${describeEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
       "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
@@ -181,20 +184,20 @@ async function adopt(
 }
 
 /** Compares the answer of a create with what was asked: undoes what is wrong for good, mends what can be mended. */
-async function settle(
+async function settleCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
 ): Promise<AllowDenyEntryRow> {
-  const asked = `${quote(inputs.value)} on the ${inputs.list} list`;
+  const request = `${quote(inputs.value)} on the ${inputs.list} list`;
   if (created.list !== inputs.list) {
-    throw await undo(
+    throw await revertCreated(
       created,
       inputs,
       tenant,
       (outcome) =>
         new WrongListError(
-          `The service was asked to put ${asked} and answered with ${describeEntry(created)}. ${outcome}`,
+          `The service was asked to put ${request} and answered with ${describeEntry(created)}. ${outcome}`,
         ),
     );
   }
@@ -202,13 +205,13 @@ async function settle(
     canonicalValue(created.value) !== canonicalValue(inputs.value) ||
     created.entry_type !== inputs.entryType
   ) {
-    throw await undo(
+    throw await revertCreated(
       created,
       inputs,
       tenant,
       (outcome) =>
         new NotAppliedError(
-          `The service was asked to put ${asked} as ${inputs.entryType} and answered with ${describeEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
+          `The service was asked to put ${request} as ${inputs.entryType} and answered with ${describeEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
         ),
     );
   }
@@ -218,12 +221,12 @@ async function settle(
     return await patch(tenant, created.id, change, inputs);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    throw partialOf(created, inputs, error);
+    throw buildPartialFailure(created, inputs, error);
   }
 }
 
 /** The failure to bring what was created to what is declared. */
-function partialOf(
+function buildPartialFailure(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   error: EmailSecurityError,
@@ -233,15 +236,15 @@ function partialOf(
 }
 
 /** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
-async function undo(
+async function revertCreated(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
-  failure: (outcome: string) => EmailSecurityError,
+  buildFailure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
   // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
   if (canonicalComment(created.comment) !== "" && !sameComment(created.comment, inputs.comment)) {
-    return failure(
+    return buildFailure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
     );
   }
@@ -251,9 +254,9 @@ async function undo(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;
-    return partialOf(created, inputs, failure(outcome));
+    return buildPartialFailure(created, inputs, buildFailure(outcome));
   }
-  return failure("That entry was removed again at once; nothing is left behind.");
+  return buildFailure("That entry was removed again at once; nothing is left behind.");
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {

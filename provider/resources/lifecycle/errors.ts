@@ -124,13 +124,13 @@ export class NotImportableError extends EmailSecurityError {
 
 /** Names an entry of the service as a person would look for it: what, where, who made it, when. */
 export function describeEntry(entry: AllowDenyEntryRow): string {
-  const scope = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
-  const maker = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
-  const time = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
-  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}, ${describeDetails(entry)}${maker}${time})`;
+  const scopeText = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
+  const creatorText = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
+  const timeText = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
+  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scopeText}, ${describeDetails(entry)}${creatorText}${timeText})`;
 }
 
 /** What to do about a comment that the service changes: running again alone never ends that. */
-export function commentAdvice(sent: string | undefined, kept: string | undefined): string {
-  return `The service ${describeTextChange(sent ?? "", kept ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
+export function commentAdvice(sent: string | undefined, stored: string | undefined): string {
+  return `The service ${describeTextChange(sent ?? "", stored ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
 }

@@ -16,38 +16,38 @@ export interface Intent {
   readonly after: string | undefined;
 }
 
-const SHOWN = 20;
+const MAX_SHOWN = 20;
 
 /**
  * Where the run is held to a plan that was reviewed, nothing is written unless all of this was in it just so.
  *
- * @param intents what is done already is none of the plan's business.
- * @param left what is not changed because of it.
+ * @param changes what is done already is none of the plan's business.
+ * @param outcomeText what is not changed because of it.
  * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
  */
 export function holdToPlan(
   kind: ListKind,
-  intents: readonly Intent[],
+  changes: readonly Intent[],
   { reviewed }: Context,
-  left = "Nothing of this resource was changed.",
+  outcomeText = "Nothing of this resource was changed.",
 ): void {
   const plan = reviewed?.();
   if (plan === undefined) return;
-  const refused = intents.flatMap(({ key, ...texts }) => {
+  const unreviewed = changes.flatMap(({ key, ...texts }) => {
     const [before, after] = [kind.standing(key, texts.before), kind.standing(key, texts.after)];
     if (isSameStanding(before, after)) return [];
-    const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
-    if (why === undefined) return [];
+    const reason = plan.refusal({ kind: kind.subjectKind, key, before, after });
+    if (reason === undefined) return [];
     const name = kind.describe(key, texts.after ?? texts.before ?? "");
-    const listOf = (standing: typeof before) =>
-      standing && (kind.subjectKind === "vip" ? "vip" : standing.list);
-    return [{ text: `${name} ${why}`, from: listOf(before), to: listOf(after) }];
+    const getListName = (entryState: typeof before) =>
+      entryState && (kind.subjectKind === "vip" ? "vip" : entryState.list);
+    return [{ text: `${name} ${reason}`, from: getListName(before), to: getListName(after) }];
   });
-  if (refused.length === 0) return;
-  const { shown, more } = cutByDanger(refused, SHOWN, (one) => one);
+  if (unreviewed.length === 0) return;
+  const { shown, more } = cutByDanger(unreviewed, MAX_SHOWN, (item) => item);
   throw new PlanMovedError(
     [
-      `What would be done is not what was reviewed. ${left}`,
+      `What would be done is not what was reviewed. ${outcomeText}`,
       ...shown.map(({ text }) => `  ${printable(text)}`),
       ...(more === undefined ? [] : [`  … and ${more}`]),
       "Make the plan anew, and have it reviewed.",
@@ -56,11 +56,11 @@ export function holdToPlan(
 }
 
 /** The same for an entry of another scope that is taken over, and so is no more: when it is met, for only then it is known. */
-export function holdTakenOver(row: AllowDenyEntryRow, declared: Entry, context: Context): void {
+export function holdTakenOver(row: AllowDenyEntryRow, declared: PlannedEntry, context: Context): void {
   const key = keyOfRow(row);
   if (key === keyOfEntry(declared) || row.verdict_scope === undefined) return;
-  const intent = { key, before: textOfEntry(row), after: undefined };
-  holdToPlan(ENTRIES, [intent], context, "It was left as it is.");
+  const change = { key, before: textOfEntry(row), after: undefined };
+  holdToPlan(ENTRIES, [change], context, "It was left as it is.");
 }
 
 /** Whether the run is held to a plan at all. Where it is not, nothing is waited for: not even a moment. */
@@ -68,24 +68,24 @@ export function isHeld({ reviewed }: Context): boolean {
   return reviewed?.() !== undefined;
 }
 
-type Entry = Omit<AllowDenyEntryInputs, "adopt">;
+type PlannedEntry = Omit<AllowDenyEntryInputs, "adopt">;
 
 /**
  * The same for a single entry.
  *
- * @param known how to find it: as the state has it, or as it is declared.
+ * @param knownEntry how to find it: as the state has it, or as it is declared.
  * @param after as it is declared; undefined where it goes.
  */
 export async function holdEntryToPlan(
-  known: Entry & { readonly id?: string },
-  after: Entry | undefined,
+  knownEntry: PlannedEntry & { readonly id?: string },
+  after: PlannedEntry | undefined,
   context: Context,
 ): Promise<void> {
-  const key = keyOfEntry(after ?? known);
-  const row = await context.tenant.findEntry(known);
+  const key = keyOfEntry(after ?? knownEntry);
+  const row = await context.tenant.findEntry(knownEntry);
   const before = row !== undefined && keyOfRow(row) === key ? textOfEntry(row) : undefined;
-  const wanted = after === undefined ? undefined : textOfEntry(after);
-  holdToPlan(ENTRIES, [{ key, before, after: wanted }], context);
+  const desired = after === undefined ? undefined : textOfEntry(after);
+  holdToPlan(ENTRIES, [{ key, before, after: desired }], context);
 }
 
 /** The same for a single VIP. */
@@ -96,6 +96,6 @@ export async function holdVipToPlan(
 ): Promise<void> {
   const row = await context.tenant.findVip(email);
   const before = row === undefined ? undefined : textOfVip(row);
-  const wanted = after === undefined ? undefined : textOfVip(after);
-  holdToPlan(MEMBERS, [{ key: keyOfVip(email), before, after: wanted }], context);
+  const desired = after === undefined ? undefined : textOfVip(after);
+  holdToPlan(MEMBERS, [{ key: keyOfVip(email), before, after: desired }], context);
 }

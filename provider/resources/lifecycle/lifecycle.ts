@@ -16,15 +16,15 @@ export interface Lifecycle<Inputs, State> {
    * Checks arguments. Pure; called in previews, so arguments may be unknown.
    *
    * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
-   * @param ownDomains the tenant's own domains. Throws when their configuration can't be read.
+   * @param getOwnDomains the tenant's own domains. Throws when their configuration can't be read.
    */
-  check(raw: RawArguments, previous?: RawArguments, ownDomains?: () => OwnDomains): CheckResult;
+  check(raw: RawArguments, previous?: RawArguments, getOwnDomains?: () => OwnDomains): CheckResult;
   /**
    * Of a whole list, in the place of check where the run only removes: the arguments of the run before, without what goes.
    *
    * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
    */
-  checkRemoval?(previous: RawArguments, onlyRemoves: OnlyRemoves): CheckResult;
+  checkRemoval?(previous: RawArguments, removalFilter: OnlyRemoves): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
   /** What is declared, so that the same thing declared twice is found. */
@@ -98,7 +98,7 @@ export interface Context {
    *
    * @throws {OtherTenantError} that says what tells it.
    */
-  readonly confirmTenant: (list: TenantList, how?: Confirming) => Promise<void>;
+  readonly confirmTenant: (list: TenantList, options?: Confirming) => Promise<void>;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */
@@ -138,13 +138,13 @@ export interface Declaration {
   /** Whether the thing of a key is declared. What is declared is never deleted. */
   readonly has: (key: string) => boolean;
   /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
-  readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
+  readonly refusals?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
   /** Of a list that prunes: its mode. */
   readonly mode?: ListMode;
   /** Whether this is a list that prunes and ignores nothing: it removes all that its mode prunes and it doesn't declare. */
   readonly removesOthers?: boolean;
   /** Whether a list that prunes would remove what another resource declares. */
-  readonly wouldRemove?: (thing: DeclaredThing) => boolean;
+  readonly wouldRemove?: (item: DeclaredThing) => boolean;
 }
 
 /** One thing that is declared, as a person would tell it. */
@@ -166,12 +166,12 @@ export interface DeclaredThing {
 }
 
 /** The declaration of a resource that is one thing. */
-export function declarationOf(thing: DeclaredThing): Declaration {
+export function declarationOf(item: DeclaredThing): Declaration {
   return {
     isList: false,
-    things: () => [thing],
-    find: (subject) => (subject === thing.subject ? thing : undefined),
-    has: (key) => key === thing.key,
+    things: () => [item],
+    find: (subject) => (subject === item.subject ? item : undefined),
+    has: (key) => key === item.key,
   };
 }
 

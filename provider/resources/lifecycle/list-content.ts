@@ -9,23 +9,23 @@ import type { Change } from "./lifecycle";
 import type { ListInputs, ListPlan } from "./list-resource";
 
 /** What goes, as it is at the tenant where it is there. */
-export function fromThere(removed: ListPlan["removed"], there: KeyedList): ListPlan["removed"] {
-  return removed.map(([key, text]) => [key, there[key] ?? text]);
+export function fromThere(removed: ListPlan["removed"], actual: KeyedList): ListPlan["removed"] {
+  return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 
 /** The changes of a list's content, key by key. */
 export function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Change[] {
   if (isSameContent(before, after)) return [];
   const changes: Change[] = [];
-  const note = (key: string, change: Change["kind"]): void => {
+  const addChange = (key: string, change: Change["kind"]): void => {
     changes.push({ property: keyPath(kind.property, key), kind: change, replace: false });
   };
   for (const [key, text] of Object.entries(after)) {
-    if (!Object.hasOwn(before, key)) note(key, "add");
-    else if (!sameListText(before[key] ?? "", text)) note(key, "update");
+    if (!Object.hasOwn(before, key)) addChange(key, "add");
+    else if (!sameListText(before[key] ?? "", text)) addChange(key, "update");
   }
   for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key)) note(key, "delete");
+    if (!Object.hasOwn(after, key)) addChange(key, "delete");
   }
   return changes;
 }
@@ -33,9 +33,10 @@ export function contentChanges(kind: ListKind, before: KeyedList, after: KeyedLi
 /** Whether two contents, both in the order of their keys, are the same: most are, and thousands are looked up for nothing. */
 function isSameContent(before: KeyedList, after: KeyedList): boolean {
   const keys = Object.keys(before);
-  const others = Object.keys(after);
+  const otherKeys = Object.keys(after);
   return (
-    keys.length === others.length && keys.every((key, at) => key === others[at] && before[key] === after[key])
+    keys.length === otherKeys.length &&
+    keys.every((key, index) => key === otherKeys[index] && before[key] === after[key])
   );
 }
 
@@ -55,12 +56,17 @@ export function withShown(
   inputs: ListInputs,
 ): KeyedList {
   const isPruned = pruning(kind, inputs);
-  const kept = Object.entries(known).filter(([key, text]) => !isUnmanaged(text) || isPruned(key, text));
-  const shown = Object.entries(prunable(kind, others, inputs)).map(([key, text]) => [key, asUnmanaged(text)]);
-  return Object.fromEntries([...kept, ...shown]);
+  const keptEntries = Object.entries(known).filter(
+    ([key, text]) => !isUnmanaged(text) || isPruned(key, text),
+  );
+  const unmanaged = Object.entries(prunable(kind, others, inputs)).map(([key, text]) => [
+    key,
+    asUnmanaged(text),
+  ]);
+  return Object.fromEntries([...keptEntries, ...unmanaged]);
 }
 
-export function prunable(kind: ListKind, content: KeyedList, inputs: ListInputs): KeyedList {
+export function prunable(kind: ListKind, encodedList: KeyedList, inputs: ListInputs): KeyedList {
   const isPruned = pruning(kind, inputs);
-  return Object.fromEntries(Object.entries(content).filter(([key, text]) => isPruned(key, text)));
+  return Object.fromEntries(Object.entries(encodedList).filter(([key, text]) => isPruned(key, text)));
 }

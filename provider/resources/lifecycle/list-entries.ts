@@ -8,8 +8,8 @@ export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 
 /** The entries of a keyed list; a text that can't be read, or is not known yet, is passed over. */
 export function entriesOf(content: KeyedList | readonly (readonly [string, string])[]): KeyedEntry[] {
-  const pairs = Array.isArray(content) ? content : Object.entries(content);
-  return pairs.flatMap(([key, text]) => {
+  const encodedPairs = Array.isArray(content) ? content : Object.entries(content);
+  return encodedPairs.flatMap(([key, text]) => {
     const entry = typeof text === "string" ? readEntry(key, text) : undefined;
     return entry === undefined ? [] : [[key, entry] as const];
   });
@@ -20,7 +20,11 @@ export function naturalKeyOf(entry: ListedEntry): string {
 }
 
 /** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
-export function textOfRow(row: AllowDenyEntryRow, known: ListedEntry): string {
-  if (row.list !== known.list) return textOfEntry(row);
-  return textOfEntry({ ...row, ...unsentValues(ENTRY_FIELDS, { ...known }), unknown: known.unknown });
+export function textOfRow(row: AllowDenyEntryRow, knownEntry: ListedEntry): string {
+  if (row.list !== knownEntry.list) return textOfEntry(row);
+  return textOfEntry({
+    ...row,
+    ...unsentValues(ENTRY_FIELDS, { ...knownEntry }),
+    unknown: knownEntry.unknown,
+  });
 }

@@ -6,47 +6,47 @@ import { ListNotAppliedError } from "./errors";
 import { fewOf } from "./list-names";
 import type { Failure } from "./list-resource";
 
-export function notApplied(kind: ListKind, failures: readonly Failure[], of: number): EmailSecurityError {
-  const rest =
-    failures.length < of
+export function notApplied(kind: ListKind, sorted: readonly Failure[], total: number): EmailSecurityError {
+  const outcomeText =
+    sorted.length < total
       ? "Everything else is as declared, and the stack's state holds what the service said is there."
       : "The stack's state holds what the service said is there.";
   return new ListNotAppliedError(
-    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Fix what the reasons name, then run again: a run does only what is left.`,
+    `${sorted.length} of ${total} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${outcomeText} Fix what the reasons name, then run again: a run does only what is left.`,
   );
 }
 
 /** So many that failed alike are told one by one; more are told together. */
-const TOLD_APART = 5;
+const MAX_SEPARATE_REASONS = 5;
 
 /**
  * A reason for each that failed. Those that failed alike, as when the service went down, are told in one; so is what was
  * not even tried.
  */
-export function reasonsOf(unsorted: readonly Failure[]): string[] {
-  const byName = unsorted.toSorted(
+export function reasonsOf(unorderedFailures: readonly Failure[]): string[] {
+  const byName = unorderedFailures.toSorted(
     (one, other) => one.danger - other.danger || (one.name < other.name ? -1 : 1),
   );
   // What was not even tried comes last.
-  const failures = byName.toSorted((one, other) => Number(isNotTried(one)) - Number(isNotTried(other)));
-  const alike = Map.groupBy(failures, kindOf);
-  return [...alike.values()].flatMap((group) => {
+  const sorted = byName.toSorted((one, other) => Number(isNotAttempted(one)) - Number(isNotAttempted(other)));
+  const groups = Map.groupBy(sorted, getFailureGroup);
+  return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    const isTried = first !== undefined && !isNotTried(first);
-    if (first === undefined || (isTried && group.length <= TOLD_APART)) {
+    const isAttempted = first !== undefined && !isNotAttempted(first);
+    if (first === undefined || (isAttempted && group.length <= MAX_SEPARATE_REASONS)) {
       return group.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
     }
     const names = fewOf(group.map(({ name }) => name));
-    return [`${group.length} ${isTried ? "alike" : "more"} (${names}): ${withCode(first.error)}`];
+    return [`${group.length} ${isAttempted ? "alike" : "more"} (${names}): ${withCode(first.error)}`];
   });
 }
 
 /** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
-function kindOf(failure: Failure): string {
-  if (isNotTried(failure)) return "";
+function getFailureGroup(failure: Failure): string {
+  if (isNotAttempted(failure)) return "";
   return withCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
 }
 
-function isNotTried({ error }: Failure): boolean {
+function isNotAttempted({ error }: Failure): boolean {
   return error instanceof NotTriedError;
 }

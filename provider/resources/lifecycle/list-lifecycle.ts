@@ -34,7 +34,7 @@ import {
 import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
 import type { OnlyRemoves } from "./reviewed-plan";
 
-type State = Readonly<Record<string, unknown>>;
+type ListState = Readonly<Record<string, unknown>>;
 
 /** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
@@ -44,17 +44,17 @@ const CONFLICT = "conflict";
 /** What all whole lists do; a kind of list adds how it is read and written. */
 export function listLifecycle<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
-): Lifecycle<Inputs, State> {
+): Lifecycle<Inputs, ListState> {
   const { kind, id } = resource;
-  const contentOf = (properties: unknown): KeyedList =>
+  const getContent = (properties: unknown): KeyedList =>
     ((properties as RawArguments)[kind.property] ?? {}) as KeyedList;
 
   return {
-    check: (raw, previous, ownDomains) =>
-      checkList(kind, raw, previous, kind.refusal === undefined ? undefined : ownDomains?.()),
+    check: (raw, previous, getOwnDomains) =>
+      checkList(kind, raw, previous, kind.refusal === undefined ? undefined : getOwnDomains?.()),
 
-    checkRemoval(previous, onlyRemoves) {
-      const content = without(contentOf(previous), onlyRemoves);
+    checkRemoval(previous, removalFilter) {
+      const content = removeFiltered(getContent(previous), removalFilter);
       return {
         inputs: { ...previous, [kind.property]: content },
         failures: judge(kind, previous, content, previous),
@@ -64,91 +64,93 @@ export function listLifecycle<Inputs extends ListInputs>(
     complete: (inputs) => inputs as unknown as Inputs,
 
     declare(inputs) {
-      const content = contentOf(inputs);
-      const thingOf = (key: string | undefined): DeclaredThing | undefined => {
+      const content = getContent(inputs);
+      const getItem = (key: string | undefined): DeclaredThing | undefined => {
         // A text, such as a comment, that a preview does not know yet is no text.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
         // What a refresh has shown, nobody declared.
         if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
         return resource.thing(key, text, inputs);
       };
-      const declaration: Declaration = {
+      const baseDeclaration: Declaration = {
         isList: true,
         *things() {
           for (const key of Object.keys(content)) {
-            const thing = thingOf(key);
-            if (thing !== undefined) yield thing;
+            const item = getItem(key);
+            if (item !== undefined) yield item;
           }
         },
-        find: (subject) => thingOf(resource.keyOfSubject(subject)),
-        has: (key) => thingOf(resource.keyOfDeclared(key))?.key === key,
-        refusals: (held) => refusalsOf(held, inputs),
+        find: (subject) => getItem(resource.keyOfSubject(subject)),
+        has: (key) => getItem(resource.keyOfDeclared(key))?.key === key,
+        refusals: (heldContent) => findGuardProblems(heldContent, inputs),
       };
       const { mode } = inputs;
-      if (mode === undefined || !prunesAny(mode)) return declaration;
-      const ignored = readPatterns(inputs.ignore);
+      if (mode === undefined || !prunesAny(mode)) return baseDeclaration;
+      const ignoredPatterns = readPatterns(inputs.ignore);
       return {
-        ...declaration,
+        ...baseDeclaration,
         mode,
-        removesOthers: ignored.length === 0,
+        removesOthers: ignoredPatterns.length === 0,
         wouldRemove: ({ target }) =>
           resource.holds(target) &&
           prunes(mode, target.list) &&
-          !ignored.some((pattern) => pattern.matches(target)),
+          !ignoredPatterns.some((pattern) => pattern.matches(target)),
       };
     },
 
     warn(state, inputs) {
       const { [CONFLICT]: conflict } = state;
-      const named = typeof conflict === "string" ? [namedConflictsSentence(conflict)] : [];
-      if (!isKnown(inputs, kind)) return named;
-      const removed = removals(kind, contentOf(state), contentOf(inputs), inputs);
+      const namedConflicts = typeof conflict === "string" ? [namedConflictsSentence(conflict)] : [];
+      if (!isKnown(inputs, kind)) return namedConflicts;
+      const removed = removals(kind, getContent(state), getContent(inputs), inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return names.length === 0 ? named : [...named, ...resource.warnOfRemoval(names, inputs.mode)];
+      return names.length === 0
+        ? namedConflicts
+        : [...namedConflicts, ...resource.warnOfRemoval(names, inputs.mode)];
     },
 
     diff(state, inputs) {
       const options = [...new Set([...Object.keys(state), ...Object.keys(inputs)])]
         .filter((name) => name !== kind.property && name !== CONFLICT)
-        .map((name) => changeOf(name, comparableOption(state, name), comparableOption(inputs, name)))
+        .map((name) => changeOf(name, getComparableOption(state, name), getComparableOption(inputs, name)))
         .filter(isDefined);
       if (!isKnown(inputs, kind)) {
         // As "add", which is shown in a line; an "update" would show all that was there as gone.
         return [...options, { property: kind.property, kind: "add", replace: false }];
       }
-      refuseByState(state, inputs);
-      const content = contentChanges(kind, contentOf(state), contentOf(inputs));
+      assertRemovalsAllowed(state, inputs);
+      const content = contentChanges(kind, getContent(state), getContent(inputs));
       return [...content, ...options];
     },
 
-    ids: (_id, _state, inputs) => (isKnown(inputs, kind) ? resource.ids(contentOf(inputs)) : []),
+    ids: (_id, _state, inputs) => (isKnown(inputs, kind) ? resource.ids(getContent(inputs)) : []),
 
     foresee: (inputs) => ({ ...inputs }),
 
     async create(inputs, context) {
-      const declared = contentOf(inputs);
+      const declaredContent = getContent(inputs);
       const { state, failures } = await sync({}, inputs, context);
       if (failures.length === 0) return { id, state };
-      const count = Object.keys(declared).length;
+      const count = Object.keys(declaredContent).length;
       const error = notApplied(kind, failures, count);
-      const isNothingThere =
+      const hasNothingActual =
         failures.length === count &&
         failures.every(({ there, others }) => there === undefined && others === undefined);
       // Only a list that is in state is refreshed.
       const isShownByRefresh = failures.some((failure) => failure.error instanceof PrunedByNextRunError);
-      if (isNothingThere && !isShownByRefresh)
+      if (hasNothingActual && !isShownByRefresh)
         throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
       throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
     },
 
-    async lookUp(given, context) {
-      const looking = resource.lookUp(given.trim(), context);
-      if (looking === undefined) {
+    async lookUp(importId, context) {
+      const importContent = resource.lookUp(importId.trim(), context);
+      if (importContent === undefined) {
         throw new NotImportableError(
-          `${quote(given)} names no whole list; it is imported by the id ${resource.importIds}. Nothing was imported.`,
+          `${quote(importId)} names no whole list; it is imported by the id ${resource.importIds}. Nothing was imported.`,
         );
       }
-      const { content, left } = await looking;
+      const { content, left } = await importContent;
       if (left.length > 0) {
         context.say(
           `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left, " | ")}`,
@@ -164,110 +166,118 @@ export function listLifecycle<Inputs extends ListInputs>(
 
     async read(_id, { [INCOMPLETE]: isIncomplete, [CONFLICT]: conflict, confirmRemovals, ...rest }, context) {
       // What was confirmed for a run that did only a part is still to be done.
-      const isUsed = confirmRemovals !== undefined && !isIncomplete;
-      const state: State = isUsed ? { ...rest, confirmRemovals } : rest;
+      const isConfirmationUsed = confirmRemovals !== undefined && !isIncomplete;
+      const state: ListState = isConfirmationUsed ? { ...rest, confirmRemovals } : rest;
       const inputs = state as ListInputs;
-      const before = contentOf(state);
+      const before = getContent(state);
       // A list that prunes allows removes them.
       const isIgnored = prunes(inputs.mode, "allow") ? () => true : ignoring(kind, inputs);
-      const look = async () => {
+      const observeList = async () => {
         const { known, others } = await resource.observe(before, context, { sure: true });
-        const staying = Object.fromEntries(Object.entries(others).filter((one) => !isIgnored(...one)));
-        const named = describeNamedConflicts(resource, { known, others }, inputs);
-        return { known, others, conflicts: resource.conflicts(known, staying), named };
+        const remaining = Object.fromEntries(Object.entries(others).filter((pair) => !isIgnored(...pair)));
+        const namedConflicts = describeNamedConflicts(resource, { known, others }, inputs);
+        return { known, others, conflicts: resource.conflicts(known, remaining), named: namedConflicts };
       };
-      const isNew = (seen: Awaited<ReturnType<typeof look>>) =>
-        (seen.conflicts.length > 0 && !isIncomplete) || (seen.named !== undefined && conflict === undefined);
-      let seen = await look();
+      const hasNewConflict = (observation: Awaited<ReturnType<typeof observeList>>) =>
+        (observation.conflicts.length > 0 && !isIncomplete) ||
+        (observation.named !== undefined && conflict === undefined);
+      let observation = await observeList();
       // A list that lags may still show what the last run removed.
-      while (isNew(seen) && (await context.tenant.readLater(resource.list))) seen = await look();
+      while (hasNewConflict(observation) && (await context.tenant.readLater(resource.list)))
+        observation = await observeList();
       await context.confirmTenant(resource.list);
-      const { known, others, conflicts, named } = seen;
+      const { known, others, conflicts, named } = observation;
       const content = sortedByKey(withShown(kind, known, others, inputs));
-      const fresh = { ...state, [kind.property]: content };
+      const freshState = { ...state, [kind.property]: content };
       if (named !== undefined) context.say(namedConflictsSentence(named));
-      const found: State = named === undefined ? fresh : { ...fresh, [CONFLICT]: named };
+      const resultState: ListState = named === undefined ? freshState : { ...freshState, [CONFLICT]: named };
       if (conflicts.length > 0) {
         sayContradictions(kind, conflicts, others, FAILS_NEXT_RUN, context);
-        return { id, state: { ...found, [INCOMPLETE]: true }, inputs: { ...fresh } };
+        return { id, state: { ...resultState, [INCOMPLETE]: true }, inputs: { ...freshState } };
       }
-      const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
+      const isUnchanged = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
-      return isAsBefore ? { id, state: found } : { id, state: found, inputs: { ...fresh } };
+      return isUnchanged ? { id, state: resultState } : { id, state: resultState, inputs: { ...freshState } };
     },
 
     async update(_id, before, inputs, context) {
-      const onlyRemoves = context.reviewed?.()?.onlyRemoves;
-      if (onlyRemoves !== undefined) return await removeOnly(before, inputs, onlyRemoves, context);
-      refuseByState(before, inputs);
-      const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
+      const removalFilter = context.reviewed?.()?.onlyRemoves;
+      if (removalFilter !== undefined) return await removeOnly(before, inputs, removalFilter, context);
+      assertRemovalsAllowed(before, inputs);
+      const changes = contentChanges(kind, getContent(before), getContent(inputs));
       if (changes.length === 0 && !before[INCOMPLETE]) {
         const { [CONFLICT]: conflict } = before;
-        return { ...stateOf(inputs, contentOf(inputs)), ...withoutUndefined({ [CONFLICT]: conflict }) };
+        return {
+          ...buildListResourceState(inputs, getContent(inputs)),
+          ...withoutUndefined({ [CONFLICT]: conflict }),
+        };
       }
-      const { state, failures } = await sync(contentOf(before), inputs, context);
+      const { state, failures } = await sync(getContent(before), inputs, context);
       if (failures.length === 0) return state;
       const error = notApplied(kind, failures, Math.max(changes.length, failures.length));
       throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
     },
 
     async delete(_id, state, context) {
-      const content = contentOf(state);
+      const content = getContent(state);
       const entries = Object.entries(content);
-      const own = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
-      const others = entries.length - Object.keys(own).length;
+      const ownContent = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
+      const unmanagedCount = entries.length - Object.keys(ownContent).length;
       const inputs = state as unknown as Inputs;
-      if (others > 0) context.say(`${counted(others, kind)} that this list never declared stay as they are.`);
+      if (unmanagedCount > 0)
+        context.say(`${counted(unmanagedCount, kind)} that this list never declared stay as they are.`);
       if (inputs.onDelete === "keep") {
-        sayKept(kind, own, {}, context);
+        sayKept(kind, ownContent, {}, context);
         return;
       }
       if (context.successor?.refusals !== undefined)
-        await refuseReplacement(own, context.successor.refusals, context);
-      sayDeclaredElsewhere(resource, own, inputs, context);
-      const plan = { declared: {}, known: content, removed: Object.entries(own) };
-      if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
+        await assertReplacementAllowed(ownContent, context.successor.refusals, context);
+      sayDeclaredElsewhere(resource, ownContent, inputs, context);
+      const plan = { declared: {}, known: content, removed: Object.entries(ownContent) };
+      if (isHeld(context)) await assertListInPlan(plan, inputs, context);
       await context.confirmTenant(resource.list, { removes: true });
       const failures = await resource.apply(plan, inputs, context);
       if (failures.length === 0) return;
-      const error = notApplied(kind, failures, entries.length - others);
+      const error = notApplied(kind, failures, entries.length - unmanagedCount);
       throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
     },
   };
 
   /** What of a content a run leaves that only removes; what nobody declared, it never removes. */
-  function without(content: KeyedList, onlyRemoves: OnlyRemoves): KeyedList {
-    const kept = Object.entries(content).filter(
-      ([key, text]) => isUnmanaged(text) || !onlyRemoves(kind.subjectKind, key),
+  function removeFiltered(content: KeyedList, removalFilter: OnlyRemoves): KeyedList {
+    const keptContent = Object.entries(content).filter(
+      ([key, text]) => isUnmanaged(text) || !removalFilter(kind.subjectKind, key),
     );
-    return Object.fromEntries(kept);
+    return Object.fromEntries(keptContent);
   }
 
   /** A run that only removes: whatever else differs from what is declared stays as it is, in state too. */
   async function removeOnly(
-    before: State,
+    before: ListState,
     inputs: Inputs,
-    onlyRemoves: OnlyRemoves,
+    removalFilter: OnlyRemoves,
     context: Context,
-  ): Promise<State> {
-    const known = contentOf(before);
-    const kept = without(known, onlyRemoves);
-    const refusals = judge(kind, before, kept, before).map(({ property, reason }) => `${property} ${reason}`);
-    if (refusals.length > 0) throw new GuardError(refusals.join("\n"));
-    const removed = removals(kind, known, kept, inputs);
-    const there = await refuseUnreviewed({ declared: {}, known, removed }, inputs, context);
+  ): Promise<ListState> {
+    const known = getContent(before);
+    const keptContent = removeFiltered(known, removalFilter);
+    const guardProblems = judge(kind, before, keptContent, before).map(
+      ({ property, reason }) => `${property} ${reason}`,
+    );
+    if (guardProblems.length > 0) throw new GuardError(guardProblems.join("\n"));
+    const removed = removals(kind, known, keptContent, inputs);
+    const actual = await assertListInPlan({ declared: {}, known, removed }, inputs, context);
     await context.confirmTenant(resource.list, { removes: true });
     // The plan told how each is at the tenant, which may be otherwise than the state has it.
-    const plan = { declared: {}, known: { ...known, ...there }, removed: fromThere(removed, there) };
+    const plan = { declared: {}, known: { ...known, ...actual }, removed: fromThere(removed, actual) };
     const failures = await resource.apply(plan, inputs, context);
-    const content = { ...kept };
+    const content = { ...keptContent };
     for (const failure of failures) if (failure.there !== undefined) content[failure.key] = failure.there;
     const { [INCOMPLETE]: _incomplete, ...rest } = before;
-    const state: State = { ...rest, [kind.property]: sortedByKey(content) };
+    const state: ListState = { ...rest, [kind.property]: sortedByKey(content) };
     if (failures.length === 0) {
       // An earlier run may have left more undone than this one does.
-      const isWhole = contentChanges(kind, content, contentOf(inputs)).length === 0;
-      return isWhole || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
+      const isComplete = contentChanges(kind, content, getContent(inputs)).length === 0;
+      return isComplete || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
     }
     const error = notApplied(kind, failures, removed.length);
     throw new PartialFailure(id, { ...state, [INCOMPLETE]: true }, error, [
@@ -280,33 +290,33 @@ export function listLifecycle<Inputs extends ListInputs>(
    * Check judges what a run removes by the arguments of the run before. After one that did only a part, the engine holds
    * older ones, and the state has more to lose: then it is judged once more.
    */
-  function refuseByState(state: State, inputs: Inputs): void {
+  function assertRemovalsAllowed(state: ListState, inputs: Inputs): void {
     if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
-    const refusals = refusalsOf(contentOf(state), inputs);
-    if (refusals.length > 0) throw new GuardError(refusals.join("\n"));
+    const guardProblems = findGuardProblems(getContent(state), inputs);
+    if (guardProblems.length > 0) throw new GuardError(guardProblems.join("\n"));
   }
 
-  function refusalsOf(held: KeyedList, inputs: Inputs): string[] {
-    const judged = judge(kind, inputs as unknown as RawArguments, contentOf(inputs), {
-      [kind.property]: held,
+  function findGuardProblems(heldContent: KeyedList, inputs: Inputs): string[] {
+    const safeguardFailures = judge(kind, inputs as unknown as RawArguments, getContent(inputs), {
+      [kind.property]: heldContent,
     });
-    return judged.map(({ property, reason }) => `${property} ${reason}`);
+    return safeguardFailures.map(({ property, reason }) => `${property} ${reason}`);
   }
 
   /**
    * What the engine is told to replace (`--replace`), it has checked as if there were no list before: then what the new one
    * leaves out is judged when the old one is to go.
    */
-  async function refuseReplacement(
-    own: KeyedList,
-    refusalsFor: (held: KeyedList) => readonly string[],
+  async function assertReplacementAllowed(
+    ownContent: KeyedList,
+    findReplacementProblems: (heldContent: KeyedList) => readonly string[],
     context: Context,
   ): Promise<void> {
-    const { known } = await resource.observe(own, context, { sure: true });
-    const refusals = refusalsFor(known);
-    if (refusals.length === 0) return;
+    const { known } = await resource.observe(ownContent, context, { sure: true });
+    const guardProblems = findReplacementProblems(known);
+    if (guardProblems.length === 0) return;
     throw new GuardError(
-      `The list is replaced, and what it leaves out was not removed:\n${refusals.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
+      `The list is replaced, and what it leaves out was not removed:\n${guardProblems.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
     );
   }
 
@@ -314,25 +324,35 @@ export function listLifecycle<Inputs extends ListInputs>(
     known: KeyedList,
     inputs: Inputs,
     context: Context,
-  ): Promise<{ state: State; failures: readonly Failure[] }> {
-    const declared = contentOf(inputs);
-    const removed = removals(kind, known, declared, inputs);
-    if (isHeld(context)) await refuseUnreviewed({ declared, known, removed }, inputs, context);
+  ): Promise<{ state: ListState; failures: readonly Failure[] }> {
+    const declaredContent = getContent(inputs);
+    const removed = removals(kind, known, declaredContent, inputs);
+    if (isHeld(context))
+      await assertListInPlan({ declared: declaredContent, known, removed }, inputs, context);
     await context.confirmTenant(resource.list);
-    const failures = await resource.apply({ declared, known, removed }, inputs, context);
-    const content: Record<string, string> = { ...declared };
+    const failures = await resource.apply({ declared: declaredContent, known, removed }, inputs, context);
+    const content: Record<string, string> = { ...declaredContent };
     for (const { key, there, others } of failures) {
       if (there === undefined) delete content[key];
       else content[key] = there;
-      for (const [other, text] of Object.entries(others ?? {})) content[other] ??= text;
+      for (const [otherKey, text] of Object.entries(others ?? {})) content[otherKey] ??= text;
     }
-    if (inputs.onDelete === "keep") sayKept(kind, known, declared, context);
-    const isContradicted =
-      prunesAny(inputs.mode) && (await reportOthers(resource, { ...known, ...declared }, inputs, context));
-    const named = await sayNamedConflicts(resource, { ...known, ...declared }, inputs, context);
-    const state = { ...stateOf(inputs, sortedByKey(content)), ...withoutUndefined({ [CONFLICT]: named }) };
-    const isWhole = failures.length === 0 && !isContradicted;
-    return { state: isWhole ? state : { ...state, [INCOMPLETE]: true }, failures };
+    if (inputs.onDelete === "keep") sayKept(kind, known, declaredContent, context);
+    const hasContradictions =
+      prunesAny(inputs.mode) &&
+      (await reportOthers(resource, { ...known, ...declaredContent }, inputs, context));
+    const namedConflicts = await sayNamedConflicts(
+      resource,
+      { ...known, ...declaredContent },
+      inputs,
+      context,
+    );
+    const state = {
+      ...buildListResourceState(inputs, sortedByKey(content)),
+      ...withoutUndefined({ [CONFLICT]: namedConflicts }),
+    };
+    const isComplete = failures.length === 0 && !hasContradictions;
+    return { state: isComplete ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
 
   /**
@@ -340,32 +360,36 @@ export function listLifecycle<Inputs extends ListInputs>(
    *
    * @returns what is there of it.
    */
-  async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
+  async function assertListInPlan(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
     const { declared, known, removed } = plan;
-    const going = Object.fromEntries(removed);
-    const observed = await resource.observe({ ...going, ...declared }, context, {
+    const removedContent = Object.fromEntries(removed);
+    const observation = await resource.observe({ ...removedContent, ...declared }, context, {
       sure: true,
       expected: known,
     });
     holdToPlan(
       kind,
       [
-        ...Object.entries(declared).map(([key, text]) => ({ key, before: observed.known[key], after: text })),
+        ...Object.entries(declared).map(([key, text]) => ({
+          key,
+          before: observation.known[key],
+          after: text,
+        })),
         ...removed
           .filter(([key, text]) => !context.isDeclared(resource.thing(key, text, inputs)?.key ?? ""))
-          .map(([key]) => ({ key, before: observed.known[key], after: undefined })),
+          .map(([key]) => ({ key, before: observation.known[key], after: undefined })),
       ],
       context,
     );
-    return observed.known;
+    return observation.known;
   }
 
-  function stateOf(inputs: Inputs, content: KeyedList): State {
+  function buildListResourceState(inputs: Inputs, content: KeyedList): ListState {
     return { ...inputs, [kind.property]: content };
   }
 }
 
-function comparableOption(properties: unknown, name: string): unknown {
+function getComparableOption(properties: unknown, name: string): unknown {
   const value = (properties as RawArguments)[name];
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -8,6 +8,6 @@ export function counted(count: number, kind: ListKind): string {
 /** So many are named. */
 export const FEW = 5;
 
-export function fewOf(names: readonly string[], between = ", "): string {
-  return formatFirst(names, printable, between);
+export function fewOf(names: readonly string[], separator = ", "): string {
+  return formatFirst(names, printable, separator);
 }

@@ -11,10 +11,10 @@ import { counted, FEW, fewOf } from "./list-names";
 import type { ListInputs, ListResource, Observed } from "./list-resource";
 
 export function sayKept(kind: ListKind, known: KeyedList, declared: KeyedList, { say }: Context): void {
-  const kept = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
-  if (kept.length === 0) return;
-  const forgets = kept.length === 1 ? "forgets it" : "forgets them";
-  say(`${counted(kept.length, kind)} stay (onDelete: "keep"): only the stack ${forgets}.`);
+  const keptKeys = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
+  if (keptKeys.length === 0) return;
+  const forgetsText = keptKeys.length === 1 ? "forgets it" : "forgets them";
+  say(`${counted(keptKeys.length, kind)} stay (onDelete: "keep"): only the stack ${forgetsText}.`);
 }
 
 export function sayDeclaredElsewhere<Inputs extends ListInputs>(
@@ -24,13 +24,14 @@ export function sayDeclaredElsewhere<Inputs extends ListInputs>(
   { say, isDeclared }: Context,
 ): void {
   const { kind } = resource;
-  const staying = Object.entries(content).filter(([key, text]) =>
+  const remainingEntries = Object.entries(content).filter(([key, text]) =>
     isDeclared(resource.thing(key, text, inputs)?.key ?? ""),
   );
-  if (staying.length === 0) return;
-  const names = staying.map(([key, text]) => kind.describe(key, text));
-  const stays = staying.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
-  say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
+  if (remainingEntries.length === 0) return;
+  const names = remainingEntries.map(([key, text]) => kind.describe(key, text));
+  const staysText =
+    remainingEntries.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
+  say(`${counted(remainingEntries.length, kind)} ${staysText} (${fewOf(names)}).`);
 }
 
 /** Names what the tenant holds of the given keys that contradicts the declared content. */
@@ -58,11 +59,13 @@ export function describeNamedConflicts<Inputs extends ListInputs>(
   if (namedConflicts === undefined) return undefined;
   const isIgnored = ignoring(kind, inputs);
   const isPruned = pruning(kind, inputs);
-  const staying = Object.entries(others).filter((one) => !isIgnored(...one) && !isPruned(...one));
-  const left = Object.fromEntries(staying);
-  const managed = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
-  const keys = namedConflicts(Object.fromEntries(managed), left);
-  return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, left[key] ?? "")));
+  const remainingEntries = Object.entries(others).filter(
+    (entry) => !isIgnored(...entry) && !isPruned(...entry),
+  );
+  const remaining = Object.fromEntries(remainingEntries);
+  const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
+  const keys = namedConflicts(Object.fromEntries(managedEntries), remaining);
+  return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 
 /** The sentence that names them. @param conflicts as {@link describeNamedConflicts} describes them. */
@@ -78,8 +81,8 @@ export async function sayNamedConflicts<Inputs extends ListInputs>(
   context: Context,
 ): Promise<string | undefined> {
   if (resource.namedConflicts === undefined) return undefined;
-  const observed = await resource.observe(known, context, { sure: false }).catch(() => undefined);
-  const conflicts = observed && describeNamedConflicts(resource, observed, inputs);
+  const observation = await resource.observe(known, context, { sure: false }).catch(() => undefined);
+  const conflicts = observation && describeNamedConflicts(resource, observation, inputs);
   if (conflicts !== undefined) context.say(namedConflictsSentence(conflicts));
   return conflicts;
 }
@@ -96,18 +99,21 @@ export async function reportOthers<Inputs extends ListInputs>(
   context: Context,
 ): Promise<boolean> {
   const { kind } = resource;
-  const observed = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
-  if (!isObserved(observed)) {
+  const observation = await resource
+    .observe(known, context, { sure: false })
+    .catch((error: unknown) => error);
+  if (!isObserved(observation)) {
     // What was applied is applied; that there may be more is no reason to forget it.
-    context.say(`What else the tenant holds could not be read: ${withCode(observed)}`);
+    context.say(`What else the tenant holds could not be read: ${withCode(observation)}`);
     return false;
   }
-  const left = prunable(kind, observed.others, inputs);
-  const contradicting = new Set(resource.conflicts(observed.known, left));
-  if (contradicting.size > 0) sayContradictions(kind, [...contradicting], left, PRUNED_BY_NEXT_RUN, context);
-  const found = Object.entries(left).filter(([key]) => !contradicting.has(key));
-  if (found.length === 0) return contradicting.size > 0;
-  const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
+  const remaining = prunable(kind, observation.others, inputs);
+  const contradictingKeys = new Set(resource.conflicts(observation.known, remaining));
+  if (contradictingKeys.size > 0)
+    sayContradictions(kind, [...contradictingKeys], remaining, PRUNED_BY_NEXT_RUN, context);
+  const otherEntries = Object.entries(remaining).filter(([key]) => !contradictingKeys.has(key));
+  if (otherEntries.length === 0) return contradictingKeys.size > 0;
+  const { shown, more } = cutByDanger(otherEntries, FEW, ([key, text]) => ({
     to: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
   }));
   const names = [
@@ -115,11 +121,11 @@ export async function reportOthers<Inputs extends ListInputs>(
     ...(more === undefined ? [] : [`… and ${more}`]),
   ];
   context.say(
-    `Left alone: ${counted(found.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
+    `Left alone: ${counted(otherEntries.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
   );
-  return contradicting.size > 0;
+  return contradictingKeys.size > 0;
 }
 
-function isObserved(observed: unknown): observed is Observed {
-  return typeof observed === "object" && observed !== null && "others" in observed;
+function isObserved(observation: unknown): observation is Observed {
+  return typeof observation === "object" && observation !== null && "others" in observation;
 }

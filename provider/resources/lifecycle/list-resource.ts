@@ -37,7 +37,7 @@ export interface ListResource<Inputs extends ListInputs> {
   /** The ids that {@link lookUp} takes, as a message tells them. */
   readonly importIds: string;
   /** What the tenant holds: of the given keys, and beside them. */
-  readonly observe: (known: KeyedList, context: Context, how: ObserveOptions) => Promise<Observed>;
+  readonly observe: (known: KeyedList, context: Context, options: ObserveOptions) => Promise<Observed>;
   /** Makes the tenant hold what is declared and no more what is removed; answers what could not be done. */
   readonly apply: (plan: ListPlan, inputs: Inputs, context: Context) => Promise<readonly Failure[]>;
 }

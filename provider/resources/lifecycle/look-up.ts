@@ -18,10 +18,10 @@ export const IMPORTED_RISK = "It stood at the service before the import, and is 
 export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const name = readEntryName(id);
   do {
-    const row = await findNamed(id, name, tenant);
+    const row = await findByIdOrName(id, name, tenant);
     if (row !== undefined) return row;
   } while (await tenant.readLater("entries"));
-  if (!name.value.ok) throw unreadable(id, name.value.reason);
+  if (!name.value.ok) throw buildUnreadableError(id, name.value.reason);
   return undefined;
 }
 
@@ -29,7 +29,7 @@ export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDeny
  * The same, as the lists show it now. An entry's id may be any text, so it is tried as that first; it takes no request more than the name
  * does.
  */
-async function findNamed(
+async function findByIdOrName(
   id: string,
   name: EntryName,
   tenant: Tenant,
@@ -39,42 +39,42 @@ async function findNamed(
   const rows = await tenant.entriesNamed(query, list === undefined ? LISTS : [list]);
   const [first] = rows;
   if (first?.id === id) return first;
-  const [meant, ...others] = entriesMeant(name, rows);
-  if (meant === undefined) return await entryOfId(id, tenant);
-  if (others.length > 0) throw ambiguous(id, [meant, ...others], rows);
-  return verdictScope === undefined ? meant : { ...meant, verdict_scope: verdictScope };
+  const [match, ...others] = entriesMeant(name, rows);
+  if (match === undefined) return await findEntryById(id, tenant);
+  if (others.length > 0) throw buildAmbiguousError(id, [match, ...others], rows);
+  return verdictScope === undefined ? match : { ...match, verdict_scope: verdictScope };
 }
 
 /** The entry of an id that looks like a name of another one, or that came as it is printed. */
-async function entryOfId(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
+async function findEntryById(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const [row] = await tenant.entriesNamed({ id }, LISTS);
   if (row !== undefined || !id.includes("\\u{")) return row;
-  return (await tenant.allEntries()).find((one) => resourceId(one) === id);
+  return (await tenant.allEntries()).find((candidate) => resourceId(candidate) === id);
 }
 
-function unreadable(id: string, reason: string): NotImportableError {
+function buildUnreadableError(id: string, reason: string): NotImportableError {
   return new NotImportableError(
     `${quote(id)} names no entry: none has that id, and read as a value, ${reason.replace(/^is /, "it is ")}. Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported.`,
   );
 }
 
 /** So many are told; more are of no help. */
-const TOLD = 10;
+const MAX_SHOWN = 10;
 
-function ambiguous(
+function buildAmbiguousError(
   id: string,
-  meant: readonly AllowDenyEntryRow[],
-  all: readonly AllowDenyEntryRow[],
+  matches: readonly AllowDenyEntryRow[],
+  allRows: readonly AllowDenyEntryRow[],
 ): NotImportableError {
-  const told = meant
-    .slice(0, TOLD)
-    .map((row) => `  ${printable(nameOfEntry(row, all))}   ${describeEntry(row)}`);
-  const more = meant.length > TOLD ? [`  and ${meant.length - TOLD} more`] : [];
+  const lines = matches
+    .slice(0, MAX_SHOWN)
+    .map((row) => `  ${printable(nameOfEntry(row, allRows))}   ${describeEntry(row)}`);
+  const moreLines = matches.length > MAX_SHOWN ? [`  and ${matches.length - MAX_SHOWN} more`] : [];
   return new NotImportableError(
     [
-      `${quote(id)} names ${meant.length} entries, and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:`,
-      ...told,
-      ...more,
+      `${quote(id)} names ${matches.length} entries, and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:`,
+      ...lines,
+      ...moreLines,
     ].join("\n"),
   );
 }

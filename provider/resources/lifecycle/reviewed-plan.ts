@@ -24,7 +24,7 @@ export interface Intent {
 /** A plan that was reviewed: nothing else may be done. */
 export interface ReviewedPlan {
   /** Why something may not be done, in a sentence; undefined when it was reviewed just so. */
-  readonly refusal: (intent: Intent) => string | undefined;
+  readonly refusal: (change: Intent) => string | undefined;
   /** Where the run only removes: whether it removes this one. What else differs from what is declared, it leaves. */
   readonly onlyRemoves?: OnlyRemoves;
 }
@@ -32,13 +32,13 @@ export interface ReviewedPlan {
 /** Whether a run that only removes removes one, by its kind in a plan and its key in a list. */
 export type OnlyRemoves = (kind: string, key: string) => boolean;
 
-const standing = z.object({
+const entryStateSchema = z.object({
   ...standingJson,
   by: z.string().exactOptional(),
   at: z.string().exactOptional(),
 });
 
-const planFile = z.object({
+const planFileSchema = z.object({
   digest: z.string(),
   tenant: z.object({ host: z.string() }),
   source: z.object({
@@ -51,9 +51,9 @@ const planFile = z.object({
     z.object({
       kind: z.string(),
       key: z.string(),
-      before: standing.exactOptional(),
-      after: standing.exactOptional(),
-      mayReplace: z.array(z.object({ key: z.string(), before: standing })).exactOptional(),
+      before: entryStateSchema.exactOptional(),
+      after: entryStateSchema.exactOptional(),
+      mayReplace: z.array(z.object({ key: z.string(), before: entryStateSchema })).exactOptional(),
     }),
   ),
   only: z
@@ -65,7 +65,7 @@ const planFile = z.object({
 });
 
 /** A plan's file, as far as a run is held to it. */
-export type PlanFile = z.infer<typeof planFile>;
+export type PlanFile = z.infer<typeof planFileSchema>;
 
 /**
  * The plan that the environment names; undefined where it names none.
@@ -81,7 +81,7 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): 
       `The plan in ${PLAN_FILE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
     );
   }
-  return reviewedPlan(plan);
+  return buildReviewedPlan(plan);
 }
 
 /**
@@ -98,17 +98,18 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
       `${PLAN_DIGEST} is set and ${PLAN_FILE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
     );
   }
-  const plan = read(file);
-  const { digest: own, changes, tenant, source } = plan;
-  if (isOldDigest(own)) {
+  const plan = parsePlanFile(file);
+  const { digest: fileDigest, changes, tenant, source } = plan;
+  if (isOldDigest(fileDigest)) {
     throw new ConfigurationError(
       `The plan in ${PLAN_FILE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
     );
   }
-  const parts = partsOfDigest(own);
-  const isWhole =
-    parts?.observed === hashOfTouched(changes) && parts.tenant === hashOfTenant(tenant.host, source.stack);
-  if (!isWhole || (digest !== undefined && digest !== "" && digest.trim() !== own)) {
+  const digestParts = partsOfDigest(fileDigest);
+  const isIntact =
+    digestParts?.observed === hashOfTouched(changes) &&
+    digestParts.tenant === hashOfTenant(tenant.host, source.stack);
+  if (!isIntact || (digest !== undefined && digest !== "" && digest.trim() !== fileDigest)) {
     throw new ConfigurationError(
       `The plan in ${PLAN_FILE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
     );
@@ -119,37 +120,40 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
 /** What the plan's run only removes; undefined where it does all that is declared. */
 export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | undefined {
   if (only === undefined) return undefined;
-  const going = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
-  return (kind, key) => going.has(`${kind} ${key}`);
+  const removedKeys = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
+  return (kind, key) => removedKeys.has(`${kind} ${key}`);
 }
 
-function reviewedPlan(plan: PlanFile): ReviewedPlan {
+function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
   const { changes } = plan;
-  const onlyRemoves = onlyRemovesOf(plan);
+  const removalFilter = onlyRemovesOf(plan);
   // What is taken over is no more under its own key.
-  const replaced = changes.flatMap(({ kind, mayReplace = [] }) =>
-    mayReplace.map((one) => ({ kind, ...one })),
+  const replacedChanges = changes.flatMap(({ kind, mayReplace = [] }) =>
+    mayReplace.map((replacement) => ({ kind, ...replacement })),
   );
-  const all: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replaced, ...changes];
-  const reviewed = new Map(all.map((change) => [`${change.kind} ${change.key}`, change]));
+  const allChanges: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [
+    ...replacedChanges,
+    ...changes,
+  ];
+  const reviewedByKey = new Map(allChanges.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
-    ...(onlyRemoves === undefined ? {} : { onlyRemoves }),
+    ...(removalFilter === undefined ? {} : { onlyRemoves: removalFilter }),
     refusal({ kind, key, before, after }) {
-      const change = reviewed.get(`${kind} ${key}`);
+      const change = reviewedByKey.get(`${kind} ${key}`);
       if (change === undefined)
-        return `is ${told(before)}, and the review did not show that it would be ${told(after)}`;
+        return `is ${describeEntryState(before)}, and the review did not show that it would be ${describeEntryState(after)}`;
       if (!isSameStanding(change.before, before)) {
-        return `was ${told(change.before)} at the review, and is ${told(before)} now`;
+        return `was ${describeEntryState(change.before)} at the review, and is ${describeEntryState(before)} now`;
       }
       if (!isSameStanding(change.after, after)) {
-        return `was to be ${told(change.after)} at the review, and is declared as ${told(after)} now`;
+        return `was to be ${describeEntryState(change.after)} at the review, and is declared as ${describeEntryState(after)} now`;
       }
       return undefined;
     },
   };
 }
 
-function read(file: string): PlanFile {
+function parsePlanFile(file: string): PlanFile {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -160,7 +164,7 @@ function read(file: string): PlanFile {
     );
   }
   try {
-    return planFile.parse(JSON.parse(text));
+    return planFileSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw new ConfigurationError(
       `${PLAN_FILE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
@@ -169,6 +173,6 @@ function read(file: string): PlanFile {
   }
 }
 
-function told(one: Standing | undefined): string {
-  return one === undefined ? "not there" : standingText(one);
+function describeEntryState(entryState: Standing | undefined): string {
+  return entryState === undefined ? "not there" : standingText(entryState);
 }

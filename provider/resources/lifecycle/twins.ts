@@ -12,24 +12,25 @@ import type { Context } from "./lifecycle";
 export type Twins<Row> = readonly [chosen: Row, all: readonly Row[]];
 
 /** So many are told one by one; what is done about the others is the same. */
-const TOLD = 5;
+const MAX_SHOWN = 5;
 
 /** Says what the service holds more than once, and which of them is acted on. */
 export function sayTwins<Row>(
-  twins: Iterable<Twins<Row>>,
+  duplicates: Iterable<Twins<Row>>,
   describe: (row: Row) => string,
   { say }: Pick<Context, "say">,
 ): void {
-  const several = [...twins].filter(([, all]) => all.length > 1);
-  for (const [chosen, all] of several.slice(0, TOLD)) {
-    const others = all.filter((row) => row !== chosen);
-    const shown = others.slice(0, TOLD).map(describe).join(" | ");
-    const more = others.length > TOLD ? ` | … and ${others.length - TOLD} more` : "";
+  const multiple = [...duplicates].filter(([, allRows]) => allRows.length > 1);
+  for (const [chosen, allRows] of multiple.slice(0, MAX_SHOWN)) {
+    const others = allRows.filter((row) => row !== chosen);
+    const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
+    const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
     say(
-      `The service holds one and the same ${all.length} times. Taken is ${describe(chosen)}; left as before: ${shown}${more}. Remove what is too many in the console.`,
+      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; left as before: ${visibleText}${moreText}. Remove what is too many in the console.`,
     );
   }
-  if (several.length > TOLD) say(`The service holds ${several.length - TOLD} more several times each.`);
+  if (multiple.length > MAX_SHOWN)
+    say(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
 }
 
 /** The same for mailboxes. One that is detected and added too stands there twice by right. */
@@ -37,22 +38,22 @@ export async function sayVipTwins(
   mailboxes: readonly string[],
   { tenant, say }: Pick<Context, "tenant" | "say">,
 ): Promise<void> {
-  const twins: Twins<VipEmployeeRow>[] = [];
+  const duplicates: Twins<VipEmployeeRow>[] = [];
   for (const mailbox of mailboxes) {
     const rows = await tenant.vipRowsOf(mailbox);
     const chosen = rowThatCounts(rows, mailbox);
-    const isByRight = rows.length < 2 || (isWrittenOneWay(rows) && rows.filter(isStored).length < 2);
-    if (chosen !== undefined && !isByRight) twins.push([chosen, rows]);
+    const isExpected = rows.length < 2 || (hasOneSpelling(rows) && rows.filter(isStored).length < 2);
+    if (chosen !== undefined && !isExpected) duplicates.push([chosen, rows]);
   }
-  sayTwins(twins, describeVip, { say });
+  sayTwins(duplicates, describeVipRow, { say });
 }
 
-function isWrittenOneWay(rows: readonly VipEmployeeRow[]): boolean {
+function hasOneSpelling(rows: readonly VipEmployeeRow[]): boolean {
   return rows.every(({ email }) => email === rows[0]?.email);
 }
 
-function describeVip({ email = "", comment = "", added_by, date_added }: VipEmployeeRow): string {
-  const maker = added_by === undefined ? "" : `, added by ${excerpt(added_by)}`;
-  const time = date_added === undefined ? "" : ` at ${excerpt(date_added)}`;
-  return `${quote(email)} (${comment === "" ? "no comment" : `comment ${quote(comment)}`}${maker}${time})`;
+function describeVipRow({ email = "", comment = "", added_by, date_added }: VipEmployeeRow): string {
+  const addedByText = added_by === undefined ? "" : `, added by ${excerpt(added_by)}`;
+  const timeText = date_added === undefined ? "" : ` at ${excerpt(date_added)}`;
+  return `${quote(email)} (${comment === "" ? "no comment" : `comment ${quote(comment)}`}${addedByText}${timeText})`;
 }

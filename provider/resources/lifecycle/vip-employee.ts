@@ -41,9 +41,9 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   declare: (inputs) => declarationOf(declaredVip(inputs, "email")),
 
   warn(state, inputs) {
-    const sameMailbox =
+    const isSameMailbox =
       comparable(state.email, canonicalMailbox) === comparable(inputs.email, canonicalMailbox);
-    if (sameMailbox || state.onDelete === "keep") return [];
+    if (isSameMailbox || state.onDelete === "keep") return [];
     return [
       `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
     ];
@@ -56,12 +56,16 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   ids: (_id, state) => [keyOfVip(state.email)],
 
   foresee(inputs, before) {
-    if (before !== undefined && isUntouched(before.state, inputs))
+    if (before !== undefined && isVipUnchanged(before.state, inputs))
       return withArguments(VIP_FIELDS, before.state, inputs);
     return withoutUndefined({
       ...valuesOf(VIP_FIELDS, { ...inputs }),
-      ...(before !== undefined && isStored(before.state) ? storedFields(before.state) : UNTOLD),
-      ...(before !== undefined && isReadBack(before.state) ? directoryFields(before.state) : UNTOLD_PERSON),
+      ...(before !== undefined && isStoredVip(before.state)
+        ? pickStoredFields(before.state)
+        : UNKNOWN_STORED_FIELDS),
+      ...(before !== undefined && hasServiceFields(before.state)
+        ? pickDirectoryFields(before.state)
+        : UNKNOWN_DIRECTORY_FIELDS),
     });
   },
 
@@ -74,20 +78,21 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const row = await ensureVip(inputs, tenant);
     hold([keyOfVip(inputs.email)]);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
-      const now = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
+      const commentText =
+        inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       say(
-        `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${now}, as declared.`,
+        `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
       );
     }
-    return { id: canonicalMailbox(inputs.email), state: stateOf(row, inputs) };
+    return { id: canonicalMailbox(inputs.email), state: buildVipState(row, inputs) };
   },
 
-  async lookUp(given, { tenant }) {
-    const mailbox = parseMailbox(given.trim());
+  async lookUp(importId, { tenant }) {
+    const mailbox = parseMailbox(importId.trim());
     if (!mailbox.ok) {
       const reason = mailbox.reason.replace(/^is /, "it is ");
       throw new NotImportableError(
-        `${quote(given)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
+        `${quote(importId)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
       );
     }
     const row = await tenant.findVipSurely(mailbox.value);
@@ -95,7 +100,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const comment = canonicalComment(row.comment);
     const email = mailbox.value;
     const inputs = withoutUndefined({ email, comment: comment === "" ? undefined : comment });
-    return { id: email, state: stateOf(row, inputs), inputs };
+    return { id: email, state: buildVipState(row, inputs), inputs };
   },
 
   query: z.strictObject({}),
@@ -115,15 +120,15 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   async read(id, state, context) {
     const email = state.email ?? id;
     // A state that a program gives beside an id may say no more than the mailbox.
-    const isAsInState = (one: VipEmployeeRow) =>
-      !isReadBack(state) || sameComment(state.comment, stateOf(one, state).comment);
-    const row = await context.tenant.findVipSurely(email, { isAsInState });
+    const matchesState = (candidate: VipEmployeeRow) =>
+      !hasServiceFields(state) || sameComment(state.comment, buildVipState(candidate, state).comment);
+    const row = await context.tenant.findVipSurely(email, { isAsInState: matchesState });
     await context.confirmTenant("vips");
     if (row === undefined) return undefined;
     await sayVipTwins([email], context);
-    const fresh = stateOf(row, state);
-    const inputs = declaredValues(VIP_FIELDS, { ...fresh });
-    return { id: canonicalMailbox(fresh.email), state: fresh, inputs };
+    const freshState = buildVipState(row, state);
+    const inputs = declaredValues(VIP_FIELDS, { ...freshState });
+    return { id: canonicalMailbox(freshState.email), state: freshState, inputs };
   },
 
   async update(_id, state, inputs, context) {
@@ -132,16 +137,16 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       await tenant.findVipSurely(inputs.email);
       await holdVipToPlan(inputs.email, inputs, context);
     }
-    if (isUntouched(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
+    if (isVipUnchanged(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
     await context.confirmTenant("vips");
-    if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
+    if (!hasServiceFields(state)) return buildVipState(await ensureVip(inputs, tenant), inputs);
     try {
       // The answer of the edit has no directory fields; those of the state still hold.
-      return { ...directoryFields(state), ...stateOf(await writeComment(inputs, tenant), inputs) };
+      return { ...pickDirectoryFields(state), ...buildVipState(await writeComment(inputs, tenant), inputs) };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // No stored row: gone, or a VIP by automatic detection. What the service lists decides.
-      return stateOf(await ensureVip(inputs, tenant, { storedRow: false }), inputs);
+      return buildVipState(await ensureVip(inputs, tenant, { storedRow: false }), inputs);
     }
   },
 
@@ -175,55 +180,59 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 };
 
-function stateOf(
+function buildVipState(
   row: VipEmployeeRow,
-  written: {
+  declared: {
     readonly email: string;
     readonly comment?: string;
     readonly onDelete?: (typeof ON_DELETE)[number];
   },
 ): VipEmployeeState {
-  const comment = sameComment(row.comment, written.comment) ? written.comment : harmless(row.comment ?? "");
-  const shown = (text: string | undefined) => (text === undefined ? undefined : printable(text));
-  const optional = withoutUndefined({
+  const comment = sameComment(row.comment, declared.comment) ? declared.comment : harmless(row.comment ?? "");
+  const sanitizeOptional = (text: string | undefined) => (text === undefined ? undefined : printable(text));
+  const optionalFields = withoutUndefined({
     comment: canonicalComment(comment) === "" ? undefined : comment,
-    onDelete: written.onDelete,
-    source: shown(row.source),
-    addedBy: shown(row.added_by),
-    dateAdded: shown(row.date_added),
-    fullName: shown(row.full_name),
-    jobTitle: shown(row.job_title),
-    department: shown(row.department),
+    onDelete: declared.onDelete,
+    source: sanitizeOptional(row.source),
+    addedBy: sanitizeOptional(row.added_by),
+    dateAdded: sanitizeOptional(row.date_added),
+    fullName: sanitizeOptional(row.full_name),
+    jobTitle: sanitizeOptional(row.job_title),
+    department: sanitizeOptional(row.department),
   });
-  return { email: written.email, ...optional };
+  return { email: declared.email, ...optionalFields };
 }
 
 /**
  * Whether the state holds what the service tells of a VIP; not of one that was added by a run which failed before it could be
  * read back: of that it holds no more than what was sent.
  */
-function isReadBack({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
+function hasServiceFields({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
   return [source, addedBy, dateAdded].some(isDefined);
 }
 
 /** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
-function isUntouched(state: VipEmployeeState, inputs: VipEmployeeInputs): boolean {
-  return isReadBack(state) && isSentAlike(VIP_FIELDS, { ...state }, { ...inputs });
+function isVipUnchanged(state: VipEmployeeState, inputs: VipEmployeeInputs): boolean {
+  return hasServiceFields(state) && isSentAlike(VIP_FIELDS, { ...state }, { ...inputs });
 }
 
 /** Whether somebody added the VIP, or wrote of it: to comment on another makes it one of those. */
-function isStored({ addedBy, comment, source }: VipEmployeeState): boolean {
+function isStoredVip({ addedBy, comment, source }: VipEmployeeState): boolean {
   return Boolean(addedBy || comment) || source === "manual";
 }
 
-function storedFields({ source, addedBy, dateAdded }: VipEmployeeState): Partial<VipEmployeeState> {
+function pickStoredFields({ source, addedBy, dateAdded }: VipEmployeeState): Partial<VipEmployeeState> {
   return withoutUndefined({ source, addedBy, dateAdded });
 }
 
 /** What only the service tells of a VIP: of its row, and of the person. */
-const UNTOLD = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
-const UNTOLD_PERSON = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
+const UNKNOWN_STORED_FIELDS = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
+const UNKNOWN_DIRECTORY_FIELDS = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
 
-function directoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
+function pickDirectoryFields({
+  fullName,
+  jobTitle,
+  department,
+}: VipEmployeeState): Partial<VipEmployeeState> {
   return withoutUndefined({ fullName, jobTitle, department });
 }

@@ -63,85 +63,94 @@ export const vipList = listLifecycle<VipListInputs>({
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;
-    const attempts = new AttemptAll<string>({ atATime: Number.POSITIVE_INFINITY });
-    const before = new Map<string, string>();
-    await attempts.all(Object.keys(plan.declared), async (email) => {
-      const existing = (await tenant.findVip(email)) && (await settledVip(email, plan, tenant));
+    const attemptAll = new AttemptAll<string>({ atATime: Number.POSITIVE_INFINITY });
+    const replacedComments = new Map<string, string>();
+    await attemptAll.all(Object.keys(plan.declared), async (email) => {
+      const existingRow =
+        (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
       const { comment } = readVip(email, plan.declared[email] ?? "");
-      if (existing?.comment !== undefined && !sameComment(existing.comment, comment)) {
-        if (!Object.hasOwn(plan.known, email)) before.set(email, existing.comment);
+      if (existingRow?.comment !== undefined && !sameComment(existingRow.comment, comment)) {
+        if (!Object.hasOwn(plan.known, email)) replacedComments.set(email, existingRow.comment);
       }
       await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
       context.hold([keyOfVip(email)]);
     });
-    sayReplaced(before, attempts, context);
-    await exclude(plan, attempts, context);
-    return attempts.failed.map(({ item, error }) => failureOf(item, plan, error));
+    logReplacedComments(replacedComments, attemptAll, context);
+    await excludeRemoved(plan, attemptAll, context);
+    return attemptAll.failed.map(({ item, error }) => buildVipListFailure(item, plan, error));
   },
 });
 
 /** How many comments that were replaced are told one by one. */
-const SHOWN_COMMENTS = 20;
+const MAX_SHOWN_COMMENTS = 20;
 
-function sayReplaced(
-  before: ReadonlyMap<string, string>,
+function logReplacedComments(
+  previousComments: ReadonlyMap<string, string>,
   { failed }: AttemptAll<string>,
   { say }: Context,
 ): void {
-  const notDone = new Set(failed.map(({ item }) => item));
-  const replaced = [...before].filter(([email]) => !notDone.has(email));
-  for (const [email, comment] of replaced.slice(0, SHOWN_COMMENTS)) {
+  const failedEmails = new Set(failed.map(({ item }) => item));
+  const replacedComments = [...previousComments].filter(([email]) => !failedEmails.has(email));
+  for (const [email, comment] of replacedComments.slice(0, MAX_SHOWN_COMMENTS)) {
     say(`${email} was a VIP already; its comment is now as declared, and was: ${quote(comment, 500)}`);
   }
-  const more = replaced.slice(SHOWN_COMMENTS).map(([email]) => email);
-  if (more.length > 0) say(`${more.length} more were VIPs already, with other comments: ${fewOf(more)}`);
+  const hiddenEmails = replacedComments.slice(MAX_SHOWN_COMMENTS).map(([email]) => email);
+  if (hiddenEmails.length > 0)
+    say(`${hiddenEmails.length} more were VIPs already, with other comments: ${fewOf(hiddenEmails)}`);
 }
 
-async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Context): Promise<void> {
+async function excludeRemoved(
+  plan: ListPlan,
+  attemptAll: AttemptAll<string>,
+  context: Context,
+): Promise<void> {
   const { tenant, say, isDeclared, isHeldElsewhere } = context;
-  const excluded: string[] = [];
-  const aliased = new Set(attempts.failed.flatMap(({ error }) => aliasErrorIn(error)?.primaries ?? []));
+  const excludedEmails: string[] = [];
+  const aliasedMailboxes = new Set(
+    attemptAll.failed.flatMap(({ error }) => findAliasError(error)?.primaries ?? []),
+  );
   // Whoever declares an alias wants its mailbox to be a VIP; to exclude it would last.
-  const unwanted = plan.removed.map(([email]) => email).filter((email) => !aliased.has(email));
-  await attempts.all(unwanted, async (email) => {
+  const removedEmails = plan.removed.map(([email]) => email).filter((email) => !aliasedMailboxes.has(email));
+  await attemptAll.all(removedEmails, async (email) => {
     if (isDeclared(keyOfVip(email)) || isHeldElsewhere(keyOfVip(email))) return;
     // Removing who is no VIP would write an exclusion all the same.
     if ((await tenant.findVipSurely(email)) === undefined) return;
     await tenant.removeVip(email);
-    excluded.push(email);
+    excludedEmails.push(email);
   });
-  if (excluded.length === 0) return;
-  const are = excluded.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
+  if (excludedEmails.length === 0) return;
+  const predicate =
+    excludedEmails.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
   say(
-    `${fewOf(excluded.sort())} ${are} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
+    `${fewOf(excludedEmails.sort())} ${predicate} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
   );
 }
 
-function failureOf(email: string, { known, declared }: ListPlan, error: unknown): Failure {
-  const dangerOf = (there: string | undefined): number =>
-    dangerRank({ from: vipIf(declared[email]), to: vipIf(there) });
-  const alias = aliasErrorIn(error);
-  if (alias !== undefined) {
+function buildVipListFailure(email: string, { known, declared }: ListPlan, error: unknown): Failure {
+  const getDanger = (actual: string | undefined): number =>
+    dangerRank({ from: getVipListName(declared[email]), to: getVipListName(actual) });
+  const aliasError = findAliasError(error);
+  if (aliasError !== undefined) {
     const text = declared[email] ?? "";
-    const added = alias.added.map((mailbox) => [keyOfMember(mailbox), text] as const);
-    const before = alias.primaries.flatMap((mailbox) => {
+    const added = aliasError.added.map((mailbox) => [keyOfMember(mailbox), text] as const);
+    const previousMembers = aliasError.primaries.flatMap((mailbox) => {
       const key = keyOfMember(mailbox);
       return Object.hasOwn(known, key) ? [[key, known[key] ?? ""] as const] : [];
     });
-    const others = Object.fromEntries([...added, ...before]);
-    const failure = { key: email, name: email, error, there: undefined, danger: dangerOf(undefined) };
-    return Object.keys(others).length === 0 ? failure : { ...failure, others };
+    const otherTexts = Object.fromEntries([...added, ...previousMembers]);
+    const failure = { key: email, name: email, error, there: undefined, danger: getDanger(undefined) };
+    return Object.keys(otherTexts).length === 0 ? failure : { ...failure, others: otherTexts };
   }
   // Added, but what came after failed: it is there, with the comment that it got.
-  const there = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
-  return { key: email, name: email, error, there, danger: dangerOf(there) };
+  const actual = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
+  return { key: email, name: email, error, there: actual, danger: getDanger(actual) };
 }
 
-function vipIf(text: string | undefined): "vip" | undefined {
+function getVipListName(text: string | undefined): "vip" | undefined {
   return text === undefined ? undefined : "vip";
 }
 
-function aliasErrorIn(error: unknown): VipAliasError | undefined {
+function findAliasError(error: unknown): VipAliasError | undefined {
   const cause = error instanceof PartialFailure ? error.cause : error;
   return cause instanceof VipAliasError ? cause : undefined;
 }
@@ -151,14 +160,18 @@ async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
   const rows = await tenant.allVips();
   const automatic = rows.filter(isAutomatic).length;
   if (automatic > 0) {
-    const are =
+    const predicate =
       automatic === 1 ? "1 VIP by automatic detection is" : `${automatic} VIPs by automatic detection are`;
-    say(`${are} left to it, and not declared: detection keeps them.`);
+    say(`${predicate} left to it, and not declared: detection keeps them.`);
   }
-  const all = rows.filter((row) => !isAutomatic(row)).map((row) => declarableVip(row));
+  const declarableVips = rows.filter((row) => !isAutomatic(row)).map((row) => declarableVip(row));
   return {
-    content: Object.fromEntries(all.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
-    left: all.flatMap((one) => (one.ok ? [] : [`${quote(one.row.email)}: ${one.reason}`])),
+    content: Object.fromEntries(
+      declarableVips.flatMap((declarable) => (declarable.ok ? [[declarable.key, declarable.text]] : [])),
+    ),
+    left: declarableVips.flatMap((declarable) =>
+      declarable.ok ? [] : [`${quote(declarable.row.email)}: ${declarable.reason}`],
+    ),
   };
 }
 
@@ -168,53 +181,53 @@ async function observe(
   { sure, expected = known }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
-  const read = async () =>
+  const readRows = async () =>
     new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
-  let rows = await read();
+  let rows = await readRows();
   if (sure) {
-    while (isUnsettled(known, rows, expected) && (await tenant.readLater("vips"))) rows = await read();
+    while (isStaleList(known, rows, expected) && (await tenant.readLater("vips"))) rows = await readRows();
     const missing = Object.keys(known).filter((email) => !rows.has(email));
-    const found = await Promise.all(
+    const confirmedRows = await Promise.all(
       missing.map((email) => tenant.findVipSurely(email, { isExpected: Object.hasOwn(expected, email) })),
     );
-    for (const row of found) {
+    for (const row of confirmedRows) {
       if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
     }
   }
   if (sure) await sayVipTwins(Object.keys(known), context);
-  const there = new Map<string, string>();
-  const others = new Map<string, string>();
+  const actualTexts = new Map<string, string>();
+  const otherTexts = new Map<string, string>();
   for (const [mailbox, row] of rows) {
     const key = keyOfMember(mailbox);
-    const before = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (before === undefined) others.set(key, textOfVip(row));
-    else there.set(key, textOfFound(key, before, row));
+    const previousText = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (previousText === undefined) otherTexts.set(key, textOfVip(row));
+    else actualTexts.set(key, encodeFoundVip(key, previousText, row));
   }
-  return { known: Object.fromEntries(there), others: Object.fromEntries(others) };
+  return { known: Object.fromEntries(actualTexts), others: Object.fromEntries(otherTexts) };
 }
 
 /** The VIP as the list shows it, once it shows it as the state has it: by the comment from before the last run, nothing might be left to change. */
-async function settledVip(
+async function findVipConfirmedByState(
   email: string,
   { declared, known }: ListPlan,
   tenant: Context["tenant"],
 ): Promise<VipEmployeeRow | undefined> {
   const text = known[email];
   const isChanged = text !== undefined && !isUnmanaged(text) && text !== declared[email];
-  const isAsInState = (row: VipEmployeeRow) => !isChanged || textOfFound(email, text, row) === text;
-  return await tenant.findVipSurely(email, { isExpected: isChanged, isAsInState });
+  const matchesState = (row: VipEmployeeRow) => !isChanged || encodeFoundVip(email, text, row) === text;
+  return await tenant.findVipSurely(email, { isExpected: isChanged, isAsInState: matchesState });
 }
 
 /** The text of a key that is known, as its row has it now. */
-function textOfFound(key: string, before: string, row: VipEmployeeRow): string {
-  const text = textOfVip({ ...readVip(key, before), comment: row.comment });
-  const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): string {
+  const encoded = textOfVip({ ...readVip(key, before), comment: row.comment });
+  const foundText = isUnmanaged(before) ? asUnmanaged(encoded) : encoded;
   // As it was written, where the service changes no more than white space.
-  return sameListText(found, before) ? before : found;
+  return sameListText(foundText, before) ? before : foundText;
 }
 
 /** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
-function isUnsettled(
+function isStaleList(
   known: KeyedList,
   rows: ReadonlyMap<string, VipEmployeeRow>,
   expected: KeyedList,
@@ -223,6 +236,6 @@ function isUnsettled(
     const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
     const row = rows.get(key);
     if (text === undefined) return false;
-    return row === undefined || (!isUnmanaged(text) && textOfFound(key, text, row) !== text);
+    return row === undefined || (!isUnmanaged(text) && encodeFoundVip(key, text, row) !== text);
   });
 }

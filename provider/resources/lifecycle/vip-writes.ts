@@ -28,18 +28,20 @@ import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 export async function ensureVip(
   inputs: VipEmployeeInputs,
   tenant: Tenant,
-  known: { readonly storedRow: boolean } = { storedRow: true },
+  storedInfo: { readonly storedRow: boolean } = { storedRow: true },
 ): Promise<VipEmployeeRow> {
-  const existing = await (known.storedRow ? tenant.findVip(inputs.email) : tenant.findVipAnew(inputs.email));
-  const row = existing ?? (await add(inputs, tenant));
+  const existingRow = await (storedInfo.storedRow
+    ? tenant.findVip(inputs.email)
+    : tenant.findVipAnew(inputs.email));
+  const row = existingRow ?? (await addAndReadVip(inputs, tenant));
   if (sameComment(row.comment, inputs.comment)) return row;
-  if (known.storedRow || existing === undefined) {
+  if (storedInfo.storedRow || existingRow === undefined) {
     try {
       return await writeComment(inputs, tenant);
     } catch (error) {
       if (error instanceof NotFoundError) {
         // Tried again below, once the mailbox was added explicitly.
-      } else if (existing === undefined && error instanceof EmailSecurityError) {
+      } else if (existingRow === undefined && error instanceof EmailSecurityError) {
         const { comment: _sent, ...rest } = inputs;
         const { comment } = row;
         const added = { ...rest, ...(comment === undefined ? {} : { comment: harmless(comment) }) };
@@ -48,7 +50,7 @@ export async function ensureVip(
     }
   }
   // "An auto-detected employee has no stored row …; that employee must be added explicitly first." (reference)
-  await add(inputs, tenant);
+  await addAndReadVip(inputs, tenant);
   try {
     return await writeComment(inputs, tenant);
   } catch (error) {
@@ -61,9 +63,9 @@ export async function ensureVip(
 }
 
 /** What follows an addition: where it fails, the mailbox is a VIP all the same, and must not be forgotten. */
-async function orElseAdded<T>(inputs: VipEmployeeInputs, next: Promise<T>): Promise<T> {
+async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promise<T>): Promise<T> {
   try {
-    return await next;
+    return await followUp;
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     throw new PartialFailure(canonicalMailbox(inputs.email), { ...inputs }, error);
@@ -74,23 +76,24 @@ async function orElseAdded<T>(inputs: VipEmployeeInputs, next: Promise<T>): Prom
  * Adds the mailbox and reads it back. The list may lag behind the answer, so it is read again for a while; where it still shows
  * nothing, the mailbox goes into state all the same, so that it is not forgotten.
  */
-async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
-  const answer = await tenant.addVip(inputs.email, inputs.comment);
-  const alias = aliasIn(answer, inputs.email);
-  const [added] = alias?.added ?? [];
-  const kept = alias === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
-  const find = () => tenant.findVipAnew(inputs.email);
-  const reading = alias === undefined ? tenant.readUntil(find, isDefined) : find();
-  const row = await (kept === undefined ? reading : orElseAdded(kept, reading));
+async function addAndReadVip(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
+  const addResult = await tenant.addVip(inputs.email, inputs.comment);
+  const aliasError = buildAliasError(addResult, inputs.email);
+  const [added] = aliasError?.added ?? [];
+  const stateInputs =
+    aliasError === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
+  const refetch = () => tenant.findVipAnew(inputs.email);
+  const rowPromise = aliasError === undefined ? tenant.readUntil(refetch, isDefined) : refetch();
+  const row = await (stateInputs === undefined ? rowPromise : addToStateOnFailure(stateInputs, rowPromise));
   if (row !== undefined) return row;
-  const error = alias ?? notListed(inputs.email, answer);
-  if (kept === undefined) throw error;
-  throw new PartialFailure(canonicalMailbox(kept.email), { ...kept }, error);
+  const error = aliasError ?? buildNotListedError(inputs.email, addResult);
+  if (stateInputs === undefined) throw error;
+  throw new PartialFailure(canonicalMailbox(stateInputs.email), { ...stateInputs }, error);
 }
 
-function notListed(email: string, { already_vip: already }: AddVipResult): EmailSecurityError {
+function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVipResult): EmailSecurityError {
   const seconds = LIST_LAG_MS / 1_000;
-  if (already.length > 0) {
+  if (alreadyVips.length > 0) {
     return new NotListedError(
       `The service answered that ${email} is a VIP already, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency). The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console.`,
     );
@@ -101,22 +104,27 @@ function notListed(email: string, { already_vip: already }: AddVipResult): Email
 }
 
 /** The error about an alias, where the service answers with other mailboxes than the one that was asked for. */
-function aliasIn({ added, already_vip: already }: AddVipResult, email: string): VipAliasError | undefined {
+function buildAliasError(
+  { added, already_vip: alreadyVips }: AddVipResult,
+  email: string,
+): VipAliasError | undefined {
   const mailbox = canonicalMailbox(email);
-  const named = [...added, ...already].map(canonicalMailbox);
-  if (named.length === 0 || named.includes(mailbox)) return undefined;
-  const primaries = [...new Set(named)];
-  const isNew = new Set(added.map(canonicalMailbox));
+  const reportedMailboxes = [...added, ...alreadyVips].map(canonicalMailbox);
+  if (reportedMailboxes.length === 0 || reportedMailboxes.includes(mailbox)) return undefined;
+  const primaries = [...new Set(reportedMailboxes)];
+  const newMailboxes = new Set(added.map(canonicalMailbox));
   // What is no mailbox can't be declared, so state is no place for it.
-  const made = primaries.filter((one) => isNew.has(one) && parseMailbox(one).ok);
-  const shown = primaries.map((one) => excerpt(one)).join(", ");
-  const what =
-    isNew.size > 0
-      ? `the service made ${shown} a VIP instead, which is now in the stack's state`
-      : `${shown} is a VIP already, and nothing was changed`;
+  const addedMailboxes = primaries.filter(
+    (mailboxName) => newMailboxes.has(mailboxName) && parseMailbox(mailboxName).ok,
+  );
+  const primariesText = primaries.map((mailboxName) => excerpt(mailboxName)).join(", ");
+  const outcomeText =
+    newMailboxes.size > 0
+      ? `the service made ${primariesText} a VIP instead, which is now in the stack's state`
+      : `${primariesText} is a VIP already, and nothing was changed`;
   return new VipAliasError(
-    `${email} can't be a VIP under this address: it is an alias, and ${what}. Declare ${shown} in place of ${email}, then run again.`,
-    { primaries, added: made },
+    `${email} can't be a VIP under this address: it is an alias, and ${outcomeText}. Declare ${primariesText} in place of ${email}, then run again.`,
+    { primaries, added: addedMailboxes },
   );
 }
 
@@ -129,16 +137,16 @@ export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): P
   );
 }
 
-const VIP = "vip ";
+const VIP_PREFIX = "vip ";
 
 /** The mailbox of a key of {@link keyOfVip}; undefined for the key of something else. */
 export function mailboxOf(key: string): string | undefined {
-  return key.startsWith(VIP) ? key.slice(VIP.length) : undefined;
+  return key.startsWith(VIP_PREFIX) ? key.slice(VIP_PREFIX.length) : undefined;
 }
 
 /** What a declared VIP is known by among all that the program declares. */
 export function keyOfVip(email: string): string {
-  return `${VIP}${canonicalMailbox(email)}`;
+  return `${VIP_PREFIX}${canonicalMailbox(email)}`;
 }
 
 /** A declared VIP, as the program's other declarations are compared with it. */

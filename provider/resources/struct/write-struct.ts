@@ -9,14 +9,14 @@ import { tag } from "./tags";
  * @throws {Error} for what is no plain data.
  */
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
-  if (!isPlain(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
-  const writer = new Writer();
+  if (!isPlainObject(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
+  const writer = new StructWriter();
   writer.fields(properties);
   return writer.written();
 }
 
 /** Writes from the end to the beginning: then the length of what is written is known where it stands before it. */
-class Writer {
+class StructWriter {
   #bytes = Buffer.allocUnsafe(512);
   #length = 0;
 
@@ -26,88 +26,88 @@ class Writer {
 
   fields(map: Readonly<Record<string, unknown>>): void {
     for (const name of keysInOrder(map).reverse()) {
-      const after = this.#length;
-      this.#value(map[name], tag.fieldValue);
-      this.#text(name, tag.key);
-      this.#head(after, tag.field);
+      const startLength = this.#length;
+      this.#writeValue(map[name], tag.fieldValue);
+      this.#writeText(name, tag.key);
+      this.#writeHeader(startLength, tag.field);
     }
   }
 
   /** @param field what the value is of what it stands in. */
-  #value(value: unknown, field: number): void {
-    const after = this.#length;
-    if (typeof value === "string") this.#text(value, tag.text);
-    else if (value === UNKNOWN) this.#text(PULUMI_UNKNOWN, tag.text);
-    else if (value === null) this.#short(0, tag.null);
-    else if (typeof value === "number") this.#number(value);
-    else if (typeof value === "boolean") this.#short(Number(value), tag.boolean);
-    else if (Array.isArray(value)) this.#list(value);
-    else if (isPlain(value)) this.#map(value);
+  #writeValue(value: unknown, field: number): void {
+    const startLength = this.#length;
+    if (typeof value === "string") this.#writeText(value, tag.text);
+    else if (value === UNKNOWN) this.#writeText(PULUMI_UNKNOWN, tag.text);
+    else if (value === null) this.#writeSmallInteger(0, tag.null);
+    else if (typeof value === "number") this.#writeNumber(value);
+    else if (typeof value === "boolean") this.#writeSmallInteger(Number(value), tag.boolean);
+    else if (Array.isArray(value)) this.#writeList(value);
+    else if (isPlainObject(value)) this.#writeMap(value);
     else throw new Error(`a value of type ${typeof value} can't be told to Pulumi`);
-    this.#head(after, field);
+    this.#writeHeader(startLength, field);
   }
 
-  #map(map: Readonly<Record<string, unknown>>): void {
-    const after = this.#length;
+  #writeMap(map: Readonly<Record<string, unknown>>): void {
+    const startLength = this.#length;
     this.fields(map);
-    this.#head(after, tag.map);
+    this.#writeHeader(startLength, tag.map);
   }
 
-  #list(list: readonly unknown[]): void {
-    const after = this.#length;
-    for (const element of list.toReversed()) this.#value(element, tag.element);
-    this.#head(after, tag.list);
+  #writeList(list: readonly unknown[]): void {
+    const startLength = this.#length;
+    for (const element of list.toReversed()) this.#writeValue(element, tag.element);
+    this.#writeHeader(startLength, tag.list);
   }
 
-  #text(text: string, field: number): void {
-    const after = this.#length;
+  #writeText(text: string, field: number): void {
+    const startLength = this.#length;
     const length = Buffer.byteLength(text);
-    const at = this.#back(length);
-    this.#bytes.write(text, at, length);
-    this.#head(after, field);
+    const offset = this.#reserve(length);
+    this.#bytes.write(text, offset, length);
+    this.#writeHeader(startLength, field);
   }
 
-  #number(number: number): void {
-    const at = this.#back(8);
-    this.#bytes.writeDoubleLE(number, at);
-    this.#byte(tag.number);
+  #writeNumber(number: number): void {
+    const offset = this.#reserve(8);
+    this.#bytes.writeDoubleLE(number, offset);
+    this.#writeByte(tag.number);
   }
 
-  #short(number: number, field: number): void {
-    this.#byte(number);
-    this.#byte(field);
+  #writeSmallInteger(number: number, field: number): void {
+    this.#writeByte(number);
+    this.#writeByte(field);
   }
 
-  /** What stands before a field: what it is, and how long. @param after how much was written before it was. */
-  #head(after: number, field: number): void {
-    const length = this.#length - after;
+  /** What stands before a field: what it is, and how long. @param startLength how much was written before it was. */
+  #writeHeader(startLength: number, field: number): void {
+    const length = this.#length - startLength;
     // Seven bits a byte, the lowest first, and each byte but the last says that more follow.
     let unit = 1;
     while (length / unit >= 0x80) unit *= 0x80;
-    for (let mark = 0; unit >= 1; unit /= 0x80, mark = 0x80)
-      this.#byte((Math.floor(length / unit) % 0x80) | mark);
-    this.#byte(field);
+    for (let continuationBit = 0; unit >= 1; unit /= 0x80, continuationBit = 0x80)
+      this.#writeByte((Math.floor(length / unit) % 0x80) | continuationBit);
+    this.#writeByte(field);
   }
 
-  #byte(byte: number): void {
-    const at = this.#back(1);
-    this.#bytes[at] = byte;
+  #writeByte(byte: number): void {
+    const offset = this.#reserve(1);
+    this.#bytes[offset] = byte;
   }
 
   /** Goes so many bytes back. @returns the place there. */
-  #back(count: number): number {
+  #reserve(count: number): number {
     const { length } = this.#bytes;
     if (this.#length + count > length) {
-      const written = this.written();
+      const getBytes = this.written();
       this.#bytes = Buffer.allocUnsafe(2 * (length + count));
-      written.copy(this.#bytes, this.#bytes.length - written.length);
+      getBytes.copy(this.#bytes, this.#bytes.length - getBytes.length);
     }
     this.#length += count;
     return this.#bytes.length - this.#length;
   }
 }
 
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -22,13 +22,13 @@ export interface Database {
   /**
    * Holds a name until it is released or this process dies. Returns undefined if another holder has it.
    *
-   * @param lost called when the hold is lost, for example with the connection. The holder must then stop at once.
+   * @param onLost called when the hold is lost, for example with the connection. The holder must then stop at once.
    */
-  hold(name: string, lost: (why: string) => void): Promise<Hold | undefined>;
+  hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined>;
   /** Whether anyone holds a name now. Only reads. */
   isHeld(name: string): Promise<boolean>;
   /** After `ms` milliseconds, stops waiting: an operation that can't complete then fails. */
-  hurry(ms: number): void;
+  hurry(delayMs: number): void;
   close(): Promise<void>;
 }
 

@@ -11,9 +11,9 @@ export const DEFAULT_JOURNAL = ".email-security/rollouts.db";
  *
  * @throws {MissingPackageError} if the packages for PostgreSQL are not installed. These include the queue's, which every run needs.
  */
-export async function openDatabase(place: string, options: SqliteOptions = {}): Promise<Database> {
-  if (!isPostgres(place)) return await openSqlite(place, options);
+export async function openDatabase(journalUrl: string, options: SqliteOptions = {}): Promise<Database> {
+  if (!isPostgres(journalUrl)) return await openSqlite(journalUrl, options);
   requirePart("postgres");
   const { openPostgres } = await import("./postgres-database.js");
-  return await openPostgres(place);
+  return await openPostgres(journalUrl);
 }

@@ -1,37 +1,37 @@
 import type { Database } from "./database";
 
 /** The minimum wait in milliseconds. Two concurrent writers are not a failure. */
-const LEAST_MS = 1_000;
+const MIN_WAIT_MS = 1_000;
 
 /** Limits how long a failing database operation is retried: until its own timeout, or until a caller hurries it. */
 export class Patience {
   #until = Number.POSITIVE_INFINITY;
 
   /** After `ms` milliseconds, stops waiting. */
-  hurry(ms: number): void {
-    this.#until = Math.min(this.#until, performance.now() + ms);
+  hurry(delayMs: number): void {
+    this.#until = Math.min(this.#until, performance.now() + delayMs);
   }
 
   /**
    * Whether to stop retrying.
    *
-   * @param since when it began to fail, by `performance.now()`.
-   * @param patienceMs its own timeout, in milliseconds.
+   * @param failingSince when it began to fail, by `performance.now()`.
+   * @param timeoutMs its own timeout, in milliseconds.
    */
-  isOver(since: number, patienceMs: number): boolean {
+  isOver(failingSince: number, timeoutMs: number): boolean {
     const now = performance.now();
-    return now - since >= patienceMs || now >= Math.max(this.#until, since + LEAST_MS);
+    return now - failingSince >= timeoutMs || now >= Math.max(this.#until, failingSince + MIN_WAIT_MS);
   }
 }
 
 /** How long to wait for an unusable database after Ctrl-C, in milliseconds. Work in progress may still be written. */
-const STOPPING_MS = 5_000;
+const STOP_GRACE_MS = 5_000;
 
 /** Shortens the waits for an unusable database when the user asks to stop. */
 export function hurriedBy(
   database: Pick<Database, "hurry">,
   { stopping, aborted }: { readonly stopping?: AbortSignal; readonly aborted?: AbortSignal },
 ): void {
-  stopping?.addEventListener("abort", () => database.hurry(STOPPING_MS), { once: true });
+  stopping?.addEventListener("abort", () => database.hurry(STOP_GRACE_MS), { once: true });
   aborted?.addEventListener("abort", () => database.hurry(0), { once: true });
 }

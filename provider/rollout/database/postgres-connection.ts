@@ -8,13 +8,13 @@ import { completeTls, withoutTls } from "./postgres-tls";
 const DEFAULT_SCHEMA = "email_security";
 
 /** The message of `pg` for a server without TLS. */
-const NO_TLS = "The server does not support SSL connections";
+const NO_TLS_MESSAGE = "The server does not support SSL connections";
 
 /** The connection timeout in milliseconds. */
-const CONNECT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Connection settings that `pg` and the queue both understand. */
-interface Connecting
+interface ConnectionSettings
   extends Pick<ClientConfig, "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
   readonly connectionString: string;
   readonly connectionTimeoutMillis: number;
@@ -22,7 +22,7 @@ interface Connecting
 
 /** The location of a PostgreSQL database, and how to connect to it. */
 export interface PostgresPlace {
-  readonly config: Connecting;
+  readonly config: ConnectionSettings;
   /** `PostgreSQL at db.example:5432/rollouts`, without the password. */
   readonly name: string;
   /** The schema of the journal. */
@@ -30,7 +30,7 @@ export interface PostgresPlace {
   /** The schema of the queue. */
   readonly queueSchema: string;
   /** Converts an error of `pg` to one of ours, which says what failed, why, and what to do. Returns our own errors unchanged. */
-  told(error: unknown, doing: string): Error;
+  told(error: unknown, action: string): Error;
 }
 
 /**
@@ -47,53 +47,56 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     // A URL with a socket has its directory among the parameters, and no host.
     parsed = new URL(url.replace("@/", "@socket/"));
   } catch {
-    throw noUrl();
+    throw invalidUrlError();
   }
-  if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw noUrl();
+  if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw invalidUrlError();
   const tls = completeTls(url, process.env);
-  const over: Connecting = {
+  const encryptedSettings: ConnectionSettings = {
     connectionString: tls.url,
     application_name: "email-security",
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     // TCP keepalive probes detect a peer that vanished without closing the connection.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   };
-  const { host, port, database = "", user = "", password } = described(over);
+  const { host, port, database = "", user = "", password } = createClient(encryptedSettings);
   // A local socket can't be intercepted.
-  const isPlain = host.startsWith("/") || (tls.mayBePlain && (await hasNoTls(over)));
-  const config: Connecting = isPlain ? { ...over, connectionString: withoutTls(url) } : over;
-  const schema = schemaIn(parsed.searchParams.get("options") ?? "");
+  const isPlaintext = host.startsWith("/") || (tls.mayBePlain && (await lacksTls(encryptedSettings)));
+  const config: ConnectionSettings = isPlaintext
+    ? { ...encryptedSettings, connectionString: withoutTls(url) }
+    : encryptedSettings;
+  const schema = parseSchema(parsed.searchParams.get("options") ?? "");
   const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
   return {
     config,
     name,
     schema,
     queueSchema: `${schema}_queue`,
-    told: (error, doing) => {
+    told: (error, action) => {
       if (error instanceof DatabaseError) return error;
-      const message = withoutSecrets(messageOf(error), [password, parsed.password, url]);
-      const sentence = `${name}, as ${printable(user)}: ${doing} failed: ${printable(message)}. ${adviceOn(error)}`;
-      return new DatabaseError(sentence, { cause: error });
+      const message = redactSecrets(getPostgresMessage(error), [password, parsed.password, url]);
+      const text = `${name}, as ${printable(user)}: ${action} failed: ${printable(message)}. ${getPostgresAdvice(error)}`;
+      return new DatabaseError(text, { cause: error });
     },
   };
 }
 
 /** Whether the connection was lost or is unavailable now. The operation may be retried on another connection. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, message, cause } = partsOf(error);
-  if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return true;
+  const { code, message, cause } = getErrorParts(error);
+  if (CONNECTION_LOST_CODES.has(code) || code.startsWith("08") || CONNECTION_LOST_MESSAGE.test(message))
+    return true;
   return cause !== undefined && isConnectionLost(cause);
 }
 
 /** Whether a transaction lost a race, or the server was overloaded. It may be retried. */
 export function isRaceLost(error: unknown): boolean {
-  const { code, cause } = partsOf(error);
-  return RACES.has(code) || (cause !== undefined && isRaceLost(cause));
+  const { code, cause } = getErrorParts(error);
+  return RACE_CODES.has(code) || (cause !== undefined && isRaceLost(cause));
 }
 
 /** Accepts plain objects as well, because pg-boss emits copies of errors. */
-function partsOf(error: unknown): {
+function getErrorParts(error: unknown): {
   readonly code: string;
   readonly message: string;
   readonly cause: unknown;
@@ -103,7 +106,7 @@ function partsOf(error: unknown): {
 }
 
 /** The server is stopping, starting or full, or the network fails. */
-const LOST = new Set([
+const CONNECTION_LOST_CODES = new Set([
   ...["57P01", "57P02", "57P03", "57P05", "25P03", "53300"],
   ...[
     "ECONNRESET",
@@ -118,40 +121,43 @@ const LOST = new Set([
   // The socket of a server that isn't running.
   "ENOENT",
 ]);
-const LOST_MESSAGE = /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
+const CONNECTION_LOST_MESSAGE =
+  /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
-const RACES = new Set(["40001", "40P01", "55P03", "57014"]);
+const RACE_CODES = new Set(["40001", "40P01", "55P03", "57014"]);
 
-function noUrl(): DatabaseError {
+function invalidUrlError(): DatabaseError {
   return new DatabaseError(
     "The database is no URL of PostgreSQL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
   );
 }
 
 /** Whether the server reports that it has no TLS. The next connection reports any other problem. */
-async function hasNoTls(config: ClientConfig): Promise<boolean> {
+async function lacksTls(config: ClientConfig): Promise<boolean> {
   const client = new Client(config);
   client.on("error", () => {});
   try {
     await client.connect();
     return false;
   } catch (error) {
-    return messageOf(error) === NO_TLS;
+    return getPostgresMessage(error) === NO_TLS_MESSAGE;
   } finally {
     await ended(client);
   }
 }
 
-function described(config: ClientConfig): Client {
+function createClient(config: ClientConfig): Client {
   try {
     return new Client(config);
   } catch (cause) {
     // For example, a certificate file is missing.
-    throw new DatabaseError(`The database's URL can't be used: ${printable(messageOf(cause))}`, { cause });
+    throw new DatabaseError(`The database's URL can't be used: ${printable(getPostgresMessage(cause))}`, {
+      cause,
+    });
   }
 }
 
-function schemaIn(options: string): string {
+function parseSchema(options: string): string {
   const [, schema] = /search_path=(\S+)/.exec(options) ?? [];
   if (schema === undefined) return DEFAULT_SCHEMA;
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) return schema;
@@ -160,19 +166,23 @@ function schemaIn(options: string): string {
   );
 }
 
-function messageOf(error: unknown): string {
+function getPostgresMessage(error: unknown): string {
   // After several addresses failed, the aggregate error has no message of its own.
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  return partsOf(error).message || String(error);
+  if (error instanceof AggregateError && error.message === "")
+    return error.errors.map(getPostgresMessage).join("; ");
+  return getErrorParts(error).message || String(error);
 }
 
-function withoutSecrets(text: string, secrets: readonly (string | null | undefined)[]): string {
-  return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, "…") : rest), text);
+function redactSecrets(text: string, secrets: readonly (string | null | undefined)[]): string {
+  return secrets.reduce<string>(
+    (redacted, secret) => (secret ? redacted.replaceAll(secret, "…") : redacted),
+    text,
+  );
 }
 
-function adviceOn(error: unknown): string {
-  const { code, message } = partsOf(error);
-  if (message === NO_TLS) {
+function getPostgresAdvice(error: unknown): string {
+  const { code, message } = getErrorParts(error);
+  if (message === NO_TLS_MESSAGE) {
     return "Let it have TLS; or, where nobody can listen in on the way there, say so: sslmode=disable.";
   }
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];

@@ -10,24 +10,24 @@ import { holdInPostgres } from "./postgres-hold";
 import { ended, setSession } from "./postgres-session";
 
 /** The session settings of each connection in the pool. */
-const SESSION = {
+const SESSION_SETTINGS = {
   // Without these timeouts, a long pause of this process would block every other writer.
   idle_in_transaction_session_timeout: "15s",
   statement_timeout: "25s",
 };
 /** How long an answer may take, in milliseconds: longer than the server's own statement timeout. */
-const STATEMENT_MS = 30_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
 /** The maximum number of pooled connections. Each hold uses one more. */
-const CONNECTIONS = 8;
+const MAX_CONNECTIONS = 8;
 /** The table that records the mark of each committed transaction for a while. */
-const MARKS = "committed";
+const COMMITS_TABLE = "committed";
 /** How long to keep a mark, in milliseconds: longer than any wait for a server. */
-const MARK_KEPT_MS = 3_600_000;
+const COMMIT_RETENTION_MS = 3_600_000;
 /** The backoff before a retry, in milliseconds. */
 const BACKOFF = { baseMs: 50, maxMs: 2_000 };
 
 /** How often to check whether the caller is in a hurry, in milliseconds. */
-const LOOK_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
 export interface PostgresOptions {
   /** How long to wait for an unavailable server, in milliseconds. Default: 60,000. */
@@ -49,8 +49,8 @@ export async function openPostgres(
   url: string,
   { patienceMs = 60_000 }: PostgresOptions = {},
 ): Promise<Database> {
-  const place = await postgresPlace(url);
-  const database = new PostgresDatabase(place, patienceMs);
+  const connection = await postgresPlace(url);
+  const database = new PostgresDatabase(connection, patienceMs);
   try {
     await database.makeSchema();
     return database;
@@ -62,8 +62,8 @@ export async function openPostgres(
 
 class PostgresDatabase implements Database {
   readonly dialect = "postgres";
-  readonly #place: PostgresPlace;
-  readonly #patienceMs: number;
+  readonly #connection: PostgresPlace;
+  readonly #busyTimeoutMs: number;
   /** The key of the advisory lock that serializes writers. */
   readonly #turn: bigint;
   readonly #pool: Pool;
@@ -71,19 +71,19 @@ class PostgresDatabase implements Database {
   readonly #patience = new Patience();
   #closed: Promise<void> | undefined;
 
-  constructor(place: PostgresPlace, patienceMs: number) {
-    this.#place = place;
-    this.#patienceMs = patienceMs;
-    this.#turn = createHash("sha256").update(`${place.schema} writes`).digest().readBigInt64BE();
+  constructor(connection: PostgresPlace, busyTimeoutMs: number) {
+    this.#connection = connection;
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#turn = createHash("sha256").update(`${connection.schema} writes`).digest().readBigInt64BE();
     this.#pool = new Pool({
-      ...place.config,
-      max: CONNECTIONS,
-      query_timeout: STATEMENT_MS,
-      types: { getTypeParser: valueReader },
+      ...connection.config,
+      max: MAX_CONNECTIONS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+      types: { getTypeParser: createValueParser },
       onConnect: async (client) => {
         // A broken connection already reports the error to its user.
         client.on("error", () => {});
-        await setSession(client, { ...SESSION, search_path: place.schema });
+        await setSession(client, { ...SESSION_SETTINGS, search_path: connection.schema });
       },
     });
     // The pool replaces a connection that breaks while idle.
@@ -91,24 +91,24 @@ class PostgresDatabase implements Database {
   }
 
   async makeSchema(): Promise<void> {
-    const { schema } = this.#place;
+    const { schema } = this.#connection;
     // A wrong address fails at once, but a starting server is worth waiting for.
     await this.#patiently(() => this.#connected((client) => this.#run(client, "select 1")), isStarting);
     await this.#connected(async (client) => {
       await this.#begin(client);
       // A user without the right to create anything may use existing tables.
-      const isThere = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
-      if (!(await isThere("select 1 as found from pg_namespace where nspname = $1", schema))) {
+      const exists = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
+      if (!(await exists("select 1 as found from pg_namespace where nspname = $1", schema))) {
         await this.#run(client, `create schema ${schema}`);
       }
       if (
-        !(await isThere(
+        !(await exists(
           "select 1 as found from pg_tables where schemaname = current_schema() and tablename = $1",
-          MARKS,
+          COMMITS_TABLE,
         ))
       ) {
-        await this.#run(client, `create table ${MARKS} (mark text primary key, at bigint not null)`);
-        await this.#run(client, `create index on ${MARKS} (at)`);
+        await this.#run(client, `create table ${COMMITS_TABLE} (mark text primary key, at bigint not null)`);
+        await this.#run(client, `create index on ${COMMITS_TABLE} (at)`);
       }
       await this.#run(client, "commit");
     });
@@ -117,28 +117,28 @@ class PostgresDatabase implements Database {
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
     if (!/^\s*select\b/i.test(sql))
       return await this.transaction((database) => database.query(sql, parameters));
-    const read = () => this.#connected((client) => this.#run(client, sql, parameters));
-    return await this.#patiently(read, isConnectionLost);
+    const runQuery = () => this.#connected((client) => this.#run(client, sql, parameters));
+    return await this.#patiently(runQuery, isConnectionLost);
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
     /** An attempt whose commit has an unknown outcome. */
-    let doubtful: { readonly mark: string; readonly answer: T } | undefined;
+    let uncertain: { readonly mark: string; readonly answer: T } | undefined;
     const attempt = async (client: Client): Promise<T> => {
       await this.#begin(client);
       // Holding the lock means that the previous attempt has ended, committed or not.
-      if (doubtful && (await this.#isMarked(client, doubtful.mark))) {
+      if (uncertain && (await this.#isMarked(client, uncertain.mark))) {
         await this.#run(client, "rollback");
-        return doubtful.answer;
+        return uncertain.answer;
       }
-      doubtful = undefined;
-      const answer = await work({
+      uncertain = undefined;
+      const result = await work({
         dialect: this.dialect,
         query: (sql, parameters) => this.#run(client, sql, parameters),
       });
-      doubtful = { mark: randomUUID(), answer };
-      await this.#commit(client, doubtful.mark);
-      return answer;
+      uncertain = { mark: randomUUID(), answer: result };
+      await this.#commit(client, uncertain.mark);
+      return result;
     };
     return await this.#patiently(
       () => this.#connected(attempt),
@@ -146,20 +146,23 @@ class PostgresDatabase implements Database {
     );
   }
 
-  async hold(name: string, lost: (why: string) => void): Promise<Hold | undefined> {
-    const hold = await this.#patiently(() => holdInPostgres(this.#place, name, lost), isConnectionLost);
-    if (hold !== undefined) this.#holds.add(hold);
-    return hold;
+  async hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined> {
+    const lock = await this.#patiently(
+      () => holdInPostgres(this.#connection, name, onLost),
+      isConnectionLost,
+    );
+    if (lock !== undefined) this.#holds.add(lock);
+    return lock;
   }
 
   async isHeld(name: string): Promise<boolean> {
-    const hold = await this.hold(name, () => {});
-    await hold?.release();
-    return hold === undefined;
+    const lock = await this.hold(name, () => {});
+    await lock?.release();
+    return lock === undefined;
   }
 
-  hurry(ms: number): void {
-    this.#patience.hurry(ms);
+  hurry(delayMs: number): void {
+    this.#patience.hurry(delayMs);
   }
 
   close(): Promise<void> {
@@ -168,7 +171,7 @@ class PostgresDatabase implements Database {
   }
 
   async #end(): Promise<void> {
-    await Promise.all([...this.#holds].map((hold) => hold.release()));
+    await Promise.all([...this.#holds].map((lock) => lock.release()));
     await ended(this.#pool);
   }
 
@@ -181,53 +184,56 @@ class PostgresDatabase implements Database {
   }
 
   /** Commits, with a mark that proves later that the commit took effect. */
-  async #commit(client: Client, mark: string): Promise<void> {
+  async #commit(client: Client, commitId: string): Promise<void> {
     const now = Date.now();
     await this.#run(
       client,
-      `insert into ${MARKS} (mark, at) values ('${mark}', ${now}); delete from ${MARKS} where at < ${now - MARK_KEPT_MS}; commit`,
+      `insert into ${COMMITS_TABLE} (mark, at) values ('${commitId}', ${now}); delete from ${COMMITS_TABLE} where at < ${now - COMMIT_RETENTION_MS}; commit`,
     );
   }
 
-  async #isMarked(client: Client, mark: string): Promise<boolean> {
-    const rows = await this.#run(client, `select 1 as found from ${MARKS} where mark = $1`, [mark]);
+  async #isMarked(client: Client, commitId: string): Promise<boolean> {
+    const rows = await this.#run(client, `select 1 as found from ${COMMITS_TABLE} where mark = $1`, [
+      commitId,
+    ]);
     return rows.length > 0;
   }
 
   async #run(client: Client, sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
     try {
-      const { rows } = await client.query(sql, parameters.map(storable));
+      const { rows } = await client.query(sql, parameters.map(toStorableValue));
       return rows as Row[];
     } catch (error) {
-      throw this.#place.told(error, "a statement");
+      throw this.#connection.told(error, "a statement");
     }
   }
 
   /** Runs work on a pooled connection, then returns the connection to the pool or closes it. */
   async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw this.#place.told(error, "connecting");
+      throw this.#connection.told(error, "connecting");
     });
     try {
-      const answer = await work(client);
+      const result = await work(client);
       client.release();
-      return answer;
+      return result;
     } catch (error) {
-      await giveBack(client, error);
+      await returnToPool(client, error);
       throw error;
     }
   }
 
   /** Retries an operation until it succeeds or the patience is over. */
-  async #patiently<T>(attempt: () => Promise<T>, mayBeAgain: (error: unknown) => boolean): Promise<T> {
-    const since = performance.now();
+  async #patiently<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => boolean): Promise<T> {
+    const startedAt = performance.now();
     for (let failures = 1; ; failures++) {
-      if (this.#closed) throw new DatabaseError(`${this.#place.name} was closed before this.`);
+      if (this.#closed) throw new DatabaseError(`${this.#connection.name} was closed before this.`);
       try {
-        return await this.#unlessHurried(attempt(), since);
+        return await this.#unlessHurried(attempt(), startedAt);
       } catch (error) {
-        const isOurs = error instanceof DatabaseError;
-        if (!isOurs || !mayBeAgain(error) || this.#patience.isOver(since, this.#patienceMs)) throw error;
+        const isDatabaseError = error instanceof DatabaseError;
+        if (!isDatabaseError || !isRetryable(error) || this.#patience.isOver(startedAt, this.#busyTimeoutMs))
+          throw error;
         // Jitter spreads the retries of clients that lost the same server.
         await sleep(delayMs(failures, Math.random(), BACKOFF));
       }
@@ -235,22 +241,24 @@ class PostgresDatabase implements Database {
   }
 
   /** Stops waiting for an answer when the caller is in a hurry, since it may never come. */
-  async #unlessHurried<T>(answer: Promise<T>, since: number): Promise<T> {
-    const { promise: hurried, reject } = Promise.withResolvers<never>();
-    const look = setInterval(() => {
-      if (this.#patience.isOver(since, Number.POSITIVE_INFINITY)) {
-        reject(new DatabaseError(`${this.#place.name} had not answered yet when this was asked to end.`));
+  async #unlessHurried<T>(result: Promise<T>, startedAt: number): Promise<T> {
+    const { promise: timedOut, reject } = Promise.withResolvers<never>();
+    const timer = setInterval(() => {
+      if (this.#patience.isOver(startedAt, Number.POSITIVE_INFINITY)) {
+        reject(
+          new DatabaseError(`${this.#connection.name} had not answered yet when this was asked to end.`),
+        );
       }
-    }, LOOK_MS);
+    }, CHECK_INTERVAL_MS);
     try {
-      return await Promise.race([answer, hurried]);
+      return await Promise.race([result, timedOut]);
     } finally {
-      clearInterval(look);
+      clearInterval(timer);
     }
   }
 }
 
-async function giveBack(client: PoolClient, error: unknown): Promise<void> {
+async function returnToPool(client: PoolClient, error: unknown): Promise<void> {
   if (isConnectionLost(error)) {
     client.release(error as Error);
     return;
@@ -259,8 +267,8 @@ async function giveBack(client: PoolClient, error: unknown): Promise<void> {
     // A no-op outside a transaction.
     await client.query("rollback");
     client.release();
-  } catch (failure) {
-    client.release(failure as Error);
+  } catch (rollbackError) {
+    client.release(rollbackError as Error);
   }
 }
 
@@ -271,18 +279,18 @@ function isStarting(error: unknown): boolean {
 }
 
 /** PostgreSQL's type numbers of integers, floats and the results of `sum`. */
-const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
+const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
 const [BOOLEAN, BYTEA] = [16, 17];
 
 /** Reads values as SQLite returns them: numbers, 1 and 0 for booleans, bytes, and text for all other types. */
-function valueReader(type: number): (value: string) => SqlValue {
-  if (NUMBERS.has(type)) return exactNumber;
+function createValueParser(type: number): (value: string) => SqlValue {
+  if (NUMBER_TYPES.has(type)) return parseExactNumber;
   if (type === BOOLEAN) return (value) => (value === "t" ? 1 : 0);
   if (type === BYTEA) return (value) => Uint8Array.from(Buffer.from(value.slice("\\x".length), "hex"));
   return (value) => value;
 }
 
-function exactNumber(text: string): number {
+function parseExactNumber(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
     throw new RangeError(`The number ${text} can't be told exactly`);
@@ -290,6 +298,6 @@ function exactNumber(text: string): number {
   return number;
 }
 
-function storable(value: SqlValue): SqlValue {
+function toStorableValue(value: SqlValue): SqlValue {
   return typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value;
 }

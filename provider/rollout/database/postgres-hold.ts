@@ -4,12 +4,12 @@ import type { PostgresPlace } from "./postgres-connection";
 import { ended, setSession, VANISHED_MS } from "./postgres-session";
 
 /** How often to check a hold, in milliseconds. */
-const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_INTERVAL_MS = 2_000;
 /**
  * The longest silence of the server before a hold counts as lost, in milliseconds. It is shorter than the time after which
  * the server lets another client hold the name. The previous holder therefore notices first.
  */
-const SILENCE_MS = VANISHED_MS - 1_000;
+const SILENCE_TIMEOUT_MS = VANISHED_MS - 1_000;
 
 /**
  * Holds a name with an advisory lock of PostgreSQL, on its own connection. Returns undefined if another client holds it.
@@ -19,46 +19,46 @@ const SILENCE_MS = VANISHED_MS - 1_000;
  * and 30 seconds after this process hangs.
  */
 export async function holdInPostgres(
-  place: PostgresPlace,
+  connection: PostgresPlace,
   name: string,
-  lost: (why: string) => void,
+  onLost: (reason: string) => void,
 ): Promise<Hold | undefined> {
-  const client = new Client({ ...place.config, query_timeout: SILENCE_MS });
-  let hold: HeldName | undefined;
-  client.on("error", (error) => hold?.lose(error.message));
-  client.on("end", () => hold?.lose("the connection ended"));
+  const client = new Client({ ...connection.config, query_timeout: SILENCE_TIMEOUT_MS });
+  let lock: PostgresLock | undefined;
+  client.on("error", (error) => lock?.lose(error.message));
+  client.on("end", () => lock?.lose("the connection ended"));
   try {
     await client.connect();
     await setSession(client, { idle_session_timeout: "30s" });
     // The lock has two keys: a namespace, and the name.
-    const sent = performance.now();
+    const sentAt = performance.now();
     const { rows } = await client.query("select pg_try_advisory_lock(hashtext($1), hashtext($2)) as held", [
-      `${place.schema} holds`,
+      `${connection.schema} holds`,
       name,
     ]);
     if (rows[0]?.["held"] === true) {
-      hold = new HeldName(client, lost, sent);
-      return hold;
+      lock = new PostgresLock(client, onLost, sentAt);
+      return lock;
     }
     await ended(client);
     return undefined;
   } catch (error) {
     await ended(client);
-    throw place.told(error, "taking a lock");
+    throw connection.told(error, "taking a lock");
   }
 }
 
-class HeldName implements Hold {
+class PostgresLock implements Hold {
   readonly #client: Client;
-  readonly #tell: (why: string) => void;
+  readonly #onLost: (reason: string) => void;
   #isOver = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #deadline: NodeJS.Timeout;
 
-  constructor(client: Client, tell: (why: string) => void, heard: number) {
+  constructor(client: Client, onLost: (reason: string) => void, lastHeardAt: number) {
     this.#client = client;
-    this.#tell = tell;
-    this.#deadline = this.#silenceFrom(heard);
+    this.#onLost = onLost;
+    this.#deadline = this.#silenceFrom(lastHeardAt);
     this.#next();
   }
 
@@ -70,11 +70,11 @@ class HeldName implements Hold {
     await ended(this.#client);
   }
 
-  lose(why: string): void {
+  lose(reason: string): void {
     if (this.#isOver) return;
     this.#end();
     void ended(this.#client);
-    this.#tell(why);
+    this.#onLost(reason);
   }
 
   #end(): void {
@@ -84,11 +84,11 @@ class HeldName implements Hold {
   }
 
   #next(): void {
-    this.#heartbeat = setTimeout(() => void this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat = setTimeout(() => void this.#beat(), HEARTBEAT_INTERVAL_MS);
   }
 
   async #beat(): Promise<void> {
-    const sent = performance.now();
+    const sentAt = performance.now();
     try {
       const { rows } = await this.#client.query(
         "select 1 from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted",
@@ -103,12 +103,12 @@ class HeldName implements Hold {
       return;
     }
     clearTimeout(this.#deadline);
-    this.#deadline = this.#silenceFrom(sent);
+    this.#deadline = this.#silenceFrom(sentAt);
     this.#next();
   }
 
-  #silenceFrom(heard: number): NodeJS.Timeout {
-    const leftMs = heard + SILENCE_MS - performance.now();
-    return setTimeout(() => this.lose("the server was not heard of for ten seconds"), leftMs);
+  #silenceFrom(lastHeardAt: number): NodeJS.Timeout {
+    const remainingMs = lastHeardAt + SILENCE_TIMEOUT_MS - performance.now();
+    return setTimeout(() => this.lose("the server was not heard of for ten seconds"), remainingMs);
   }
 }

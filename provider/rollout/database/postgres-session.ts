@@ -8,7 +8,7 @@ import type { Client, ClientBase, Pool } from "pg";
 export const VANISHED_MS = 11_000;
 
 /** The settings of every connection. */
-const COMMON = {
+const COMMON_SETTINGS = {
   tcp_keepalives_idle: "5",
   tcp_keepalives_interval: "2",
   tcp_keepalives_count: "3",
@@ -24,16 +24,18 @@ export async function setSession(
   client: ClientBase,
   settings: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const wanted = { ...COMMON, ...settings };
-  const set = (names: readonly string[]) =>
+  const allSettings = { ...COMMON_SETTINGS, ...settings };
+  const applySettings = (names: readonly string[]) =>
     client.query(
       `select set_config(s.name, w.value, false) from unnest($1::text[], $2::text[]) as w (name, value)
          join pg_settings s on s.name = w.name`,
-      [names, names.map((name) => wanted[name as keyof typeof wanted])],
+      [names, names.map((name) => allSettings[name as keyof typeof allSettings])],
     );
-  const names = Object.keys(wanted);
+  const names = Object.keys(allSettings);
   // Servers on systems other than Linux know this setting but reject it.
-  await set(names).catch(() => set(names.filter((name) => name !== "client_connection_check_interval")));
+  await applySettings(names).catch(() =>
+    applySettings(names.filter((name) => name !== "client_connection_check_interval")),
+  );
 }
 
 /** Closes a connection or a pool, without waiting for one that no longer answers. */

@@ -12,10 +12,14 @@ export interface TlsUrl {
   readonly mayBePlain: boolean;
 }
 
-const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
-type Mode = (typeof MODES)[number];
+const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
+type SslMode = (typeof SSL_MODES)[number];
 
-const FILES = { sslrootcert: "root.crt", sslcert: "postgresql.crt", sslkey: "postgresql.key" } as const;
+const DEFAULT_FILE_NAMES = {
+  sslrootcert: "root.crt",
+  sslcert: "postgresql.crt",
+  sslkey: "postgresql.key",
+} as const;
 
 /**
  * Completes a URL with what libpq reads elsewhere: PostgreSQL's environment variables, the files in `~/.postgresql`, and `prefer` as
@@ -24,18 +28,19 @@ const FILES = { sslrootcert: "root.crt", sslcert: "postgresql.crt", sslkey: "pos
  * @throws {DatabaseError} for an invalid or contradictory mode.
  */
 export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl {
-  const parameters = parametersIn(url);
-  const variable = (name: string): string | undefined => environment[`PG${name.toUpperCase()}`] || undefined;
-  const read = (name: string): string | undefined => parameters.get(name) || variable(name);
-  const root = read("sslrootcert") ?? fileInHome(FILES.sslrootcert);
-  const mode = modeOf(parameters, variable("sslmode"), root);
+  const parameters = parseParameters(url);
+  const getVariable = (name: string): string | undefined =>
+    environment[`PG${name.toUpperCase()}`] || undefined;
+  const getSetting = (name: string): string | undefined => parameters.get(name) || getVariable(name);
+  const rootCertificate = getSetting("sslrootcert") ?? findFileInHome(DEFAULT_FILE_NAMES.sslrootcert);
+  const mode = resolveSslMode(parameters, getVariable("sslmode"), rootCertificate);
   if (mode === "disable") return { url: withoutTls(url), mayBePlain: false };
-  for (const [name, file] of Object.entries(FILES)) {
-    const path = read(name) ?? fileInHome(file);
+  for (const [name, file] of Object.entries(DEFAULT_FILE_NAMES)) {
+    const path = getSetting(name) ?? findFileInHome(file);
     if (path !== undefined) parameters.set(name, path);
   }
   // Node.js trusts the authorities of the system by default.
-  if (root === "system") parameters.delete("sslrootcert");
+  if (rootCertificate === "system") parameters.delete("sslrootcert");
   parameters.delete("ssl");
   // `pg` lacks `allow`, which differs from `prefer` only in what it tries first.
   parameters.set("sslmode", mode === "allow" ? "prefer" : mode);
@@ -45,27 +50,31 @@ export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl
 
 /** Returns the same URL for a connection in plain text. */
 export function withoutTls(url: string): string {
-  const parameters = parametersIn(url);
-  for (const name of ["ssl", "uselibpqcompat", ...Object.keys(FILES)]) parameters.delete(name);
+  const parameters = parseParameters(url);
+  for (const name of ["ssl", "uselibpqcompat", ...Object.keys(DEFAULT_FILE_NAMES)]) parameters.delete(name);
   parameters.set("sslmode", "disable");
   return withParameters(url, parameters);
 }
 
-function modeOf(parameters: URLSearchParams, byDefault: string | undefined, root: string | undefined): Mode {
+function resolveSslMode(
+  parameters: URLSearchParams,
+  defaultMode: string | undefined,
+  rootCertificate: string | undefined,
+): SslMode {
   const ssl = parameters.get("ssl");
   if (ssl !== null && ssl !== "true") {
     throw new DatabaseError(
-      `The database's URL has ssl=${quote(ssl)}, which PostgreSQL doesn't know. Give sslmode instead: one of ${MODES.join(", ")}.`,
+      `The database's URL has ssl=${quote(ssl)}, which PostgreSQL doesn't know. Give sslmode instead: one of ${SSL_MODES.join(", ")}.`,
     );
   }
   const mode =
     parameters.get("sslmode") ||
-    (ssl === "true" ? "require" : byDefault) ||
-    (root === "system" ? "verify-full" : "prefer");
-  if (!isMode(mode)) {
-    throw new DatabaseError(`The database's sslmode is ${quote(mode)}: give one of ${MODES.join(", ")}.`);
+    (ssl === "true" ? "require" : defaultMode) ||
+    (rootCertificate === "system" ? "verify-full" : "prefer");
+  if (!isSslMode(mode)) {
+    throw new DatabaseError(`The database's sslmode is ${quote(mode)}: give one of ${SSL_MODES.join(", ")}.`);
   }
-  if (root === "system" && mode !== "verify-full" && mode !== "disable") {
+  if (rootCertificate === "system" && mode !== "verify-full" && mode !== "disable") {
     throw new DatabaseError(
       `The database's sslmode is ${mode} with sslrootcert=system: anybody can have a certificate of those authorities. Give sslmode=verify-full.`,
     );
@@ -73,16 +82,16 @@ function modeOf(parameters: URLSearchParams, byDefault: string | undefined, root
   return mode;
 }
 
-function isMode(text: string): text is Mode {
-  return MODES.some((mode) => mode === text);
+function isSslMode(text: string): text is SslMode {
+  return SSL_MODES.some((mode) => mode === text);
 }
 
-function fileInHome(name: string): string | undefined {
+function findFileInHome(name: string): string | undefined {
   const file = join(homedir(), ".postgresql", name);
   return existsSync(file) ? file : undefined;
 }
 
-function parametersIn(url: string): URLSearchParams {
+function parseParameters(url: string): URLSearchParams {
   const [, query = ""] = url.split(/\?(.*)/s);
   return new URLSearchParams(query);
 }

@@ -21,15 +21,15 @@ import {
 import { makeTables, versionOf } from "./tables";
 
 /** How long one attempt to lock SQLite may block this process, in milliseconds. Other work runs between attempts. */
-const BLOCK_MS = 50;
+const LOCK_BLOCK_MS = 50;
 /** The shortest wait between two attempts, in milliseconds. Jitter at most doubles it. */
-const RETRY_MS = 25;
+const RETRY_DELAY_MS = 25;
 /** How long to wait before logging it, in milliseconds. */
-const TELL_MS = 2_000;
+const LOG_DELAY_MS = 2_000;
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:";
 /** The maximum number of cached prepared statements. Their texts are constant except for parameter lists. */
-const KEPT_STATEMENTS = 200;
+const MAX_PREPARED_STATEMENTS = 200;
 
 export interface SqliteOptions {
   /** Receives one line about each wait. */
@@ -56,7 +56,7 @@ export interface SqliteOptions {
  */
 export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
   return await told(file, async () => {
-    if (!isThere(file)) await make(file);
+    if (!isThere(file)) await createJournalFile(file);
     const database = await SqliteDatabase.connected(realpathSync(file), file, log);
     if ((await versionOf(database)) !== undefined) return database;
     await database.close();
@@ -74,16 +74,16 @@ export async function openInMemory(): Promise<Database> {
 }
 
 /** Creates an empty journal. Of several concurrent processes, only one creates it. */
-async function make(file: string): Promise<void> {
+async function createJournalFile(file: string): Promise<void> {
   makeFolder(file);
-  const lock = lockFile(file, "new");
-  makeEmpty(lock);
-  const turn = openFile(lock, BLOCK_MS);
+  const lockPath = lockFile(file, "new");
+  makeEmpty(lockPath);
+  const lockConnection = openFile(lockPath, LOCK_BLOCK_MS);
   try {
-    while (!isLocked(turn)) await sleep(RETRY_MS);
+    while (!tryLockExclusive(lockConnection)) await sleep(RETRY_DELAY_MS);
     if (isThere(file)) return;
-    await makeWhole(file, async (part) => {
-      const database = await SqliteDatabase.connected(part, file, () => {});
+    await makeWhole(file, async (temporaryFile) => {
+      const database = await SqliteDatabase.connected(temporaryFile, file, () => {});
       try {
         await makeTables(database);
       } finally {
@@ -91,7 +91,7 @@ async function make(file: string): Promise<void> {
       }
     });
   } finally {
-    turn.close();
+    lockConnection.close();
   }
 }
 
@@ -103,11 +103,11 @@ class SqliteDatabase implements Database {
   readonly #log: (line: string) => void;
   readonly #connection: DatabaseSync;
   readonly unwritable: string | undefined;
-  readonly #opened: OpenedFiles;
+  readonly #openedFiles: OpenedFiles;
   /** Serializes this process's statements and transactions, which share one connection. */
   readonly #turns = new PQueue({ concurrency: 1 });
-  readonly #statements = new Map<string, Prepared>();
-  readonly #holds = new Set<HeldFile>();
+  readonly #statements = new Map<string, PreparedStatement>();
+  readonly #holds = new Set<LockedFile>();
   readonly #patience = new Patience();
   /** When reads and writes began to fail. The next operation doesn't repeat a wait that was already in vain. */
   readonly #failing = { read: Number.NaN, write: Number.NaN };
@@ -119,14 +119,14 @@ class SqliteDatabase implements Database {
     this.#log = log;
     this.#connection = connection;
     this.unwritable = file === IN_MEMORY ? undefined : unwritableReason(file);
-    this.#opened = new OpenedFiles(file);
+    this.#openedFiles = new OpenedFiles(file);
   }
 
   static async connected(file: string, name: string, log: (line: string) => void): Promise<SqliteDatabase> {
-    const connection = openFile(file, BLOCK_MS);
+    const connection = openFile(file, LOCK_BLOCK_MS);
     try {
       // This first read creates the files that SQLite keeps next to the database.
-      await whenFree(() => connection.exec("PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_master"));
+      await retryWhileBusy(() => connection.exec("PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_master"));
       connection.exec("PRAGMA synchronous = FULL");
       return new SqliteDatabase(file, name, log, connection);
     } catch (error) {
@@ -156,11 +156,11 @@ class SqliteDatabase implements Database {
 
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
     const kind = /^\s*(select|pragma)\b/i.test(sql) ? "read" : "write";
-    return await this.#turn(kind, async () => this.#run(sql, parameters));
+    return await this.#enqueue(kind, async () => this.#run(sql, parameters));
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
-    return await this.#turn("write", async () => {
+    return await this.#enqueue("write", async () => {
       // Taking the lock first means that no statement within can lose a race.
       this.#connection.exec("BEGIN IMMEDIATE");
       try {
@@ -177,15 +177,15 @@ class SqliteDatabase implements Database {
     });
   }
 
-  async hold(name: string, lost: (why: string) => void): Promise<Hold | undefined> {
-    const lock = lockFile(this.#file, name);
-    return await told(lock, async () => {
+  async hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined> {
+    const lockPath = lockFile(this.#file, name);
+    return await told(lockPath, async () => {
       // A lock next to a replaced file would exclude no one.
       this.#see();
-      makeEmpty(lock);
-      const connection = openFile(lock, 0);
+      makeEmpty(lockPath);
+      const connection = openFile(lockPath, 0);
       try {
-        if (!isLocked(connection)) {
+        if (!tryLockExclusive(connection)) {
           connection.close();
           return undefined;
         }
@@ -193,18 +193,18 @@ class SqliteDatabase implements Database {
         connection.close();
         throw error;
       }
-      const held = { connection, opened: new OpenedFiles(lock), lost };
-      this.#holds.add(held);
-      return { release: async () => this.#release(held) };
+      const lockedFile = { connection, opened: new OpenedFiles(lockPath), lost: onLost };
+      this.#holds.add(lockedFile);
+      return { release: async () => this.#release(lockedFile) };
     });
   }
 
   async isHeld(name: string): Promise<boolean> {
-    const lock = lockFile(this.#file, name);
-    return await told(lock, async () => {
+    const lockPath = lockFile(this.#file, name);
+    return await told(lockPath, async () => {
       this.#see();
-      if (!existsSync(lock)) return false;
-      const connection = openFile(lock, 0);
+      if (!existsSync(lockPath)) return false;
+      const connection = openFile(lockPath, 0);
       try {
         connection.exec("SELECT 1 FROM sqlite_master");
         return false;
@@ -217,50 +217,50 @@ class SqliteDatabase implements Database {
     });
   }
 
-  hurry(ms: number): void {
-    this.#patience.hurry(ms);
+  hurry(delayMs: number): void {
+    this.#patience.hurry(delayMs);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#turns.onIdle();
-    for (const held of this.#holds) this.#release(held);
+    for (const lockedFile of this.#holds) this.#release(lockedFile);
     this.#statements.clear();
     this.#connection.close();
   }
 
-  async #turn<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
+  async #enqueue<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new JournalError(`${this.#file} was closed before this statement.`);
     return await told(this.#name, async () => await this.#turns.add(() => this.#patiently(kind, work)));
   }
 
   /** Runs queued work, and retries it after temporary failures without blocking the process. */
   async #patiently<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
-    let toldAt: number | undefined;
+    let loggedAt: number | undefined;
     for (;;) {
       try {
         const result = await work();
         // A write to a file that was deleted or replaced is lost.
         this.#see();
         this.#failing[kind] = Number.NaN;
-        if (toldAt !== undefined) this.#log(`The journal ${quote(this.#name, 500)} can be used again.`);
+        if (loggedAt !== undefined) this.#log(`The journal ${quote(this.#name, 500)} can be used again.`);
         return result;
       } catch (error) {
         this.#see();
-        const patienceMs = patienceWith(error);
+        const timeoutMs = patienceWith(error);
         const now = performance.now();
-        const since = Number.isNaN(this.#failing[kind]) ? now : this.#failing[kind];
-        if (patienceMs === 0) throw error;
-        this.#failing[kind] = since;
-        if (this.#patience.isOver(since, patienceMs)) throw error;
-        if (toldAt === undefined && now - since >= TELL_MS) {
-          toldAt = now;
+        const startedAt = Number.isNaN(this.#failing[kind]) ? now : this.#failing[kind];
+        if (timeoutMs === 0) throw error;
+        this.#failing[kind] = startedAt;
+        if (this.#patience.isOver(startedAt, timeoutMs)) throw error;
+        if (loggedAt === undefined && now - startedAt >= LOG_DELAY_MS) {
+          loggedAt = now;
           this.#log(
-            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error, this.#file)} It is waited for, ${patienceMs / 1_000} s at most.`,
+            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error, this.#file)} It is waited for, ${timeoutMs / 1_000} s at most.`,
           );
         }
-        await sleep(RETRY_MS * (1 + Math.random()));
+        await sleep(RETRY_DELAY_MS * (1 + Math.random()));
       }
     }
   }
@@ -274,20 +274,20 @@ class SqliteDatabase implements Database {
 
   /** @throws {JournalError} if the opened file was deleted or replaced. */
   #see(): void {
-    const change = this.#opened.change;
+    const change = this.#openedFiles.change;
     if (change !== undefined) {
       throw new JournalError(`The rollout's journal can't be used any more: ${change}`, { isGone: true });
     }
-    for (const held of this.#holds) {
-      const why = held.opened.change;
-      if (why === undefined) continue;
-      this.#release(held);
-      held.lost(why);
+    for (const lockedFile of this.#holds) {
+      const change = lockedFile.opened.change;
+      if (change === undefined) continue;
+      this.#release(lockedFile);
+      lockedFile.lost(change);
     }
   }
 
   #run(sql: string, parameters: readonly SqlValue[]): Row[] {
-    const { statement, names } = this.#prepared(sql);
+    const { statement, names } = this.#prepare(sql);
     if (names.length !== parameters.length) {
       // SQLite would bind a missing value as NULL.
       throw new TypeError(`${parameters.length} values for the ${names.length} parameters of: ${sql}`);
@@ -296,39 +296,39 @@ class SqliteDatabase implements Database {
     return statement.all(values).map((row) => ({ ...row }) as Row);
   }
 
-  #prepared(sql: string): Prepared {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
+  #prepare(sql: string): PreparedStatement {
+    const cached = this.#statements.get(sql);
+    if (cached !== undefined) return cached;
     const statement = this.#connection.prepare(sql);
     // SQLite prepares only the first of several statements and silently ignores the rest.
     if (statement.sourceSQL.length < sql.trimEnd().length) {
       throw new TypeError(`One statement at a time, not: ${sql}`);
     }
     const prepared = { statement, names: [...new Set(sql.match(/\$\d+/g))] };
-    if (this.#statements.size >= KEPT_STATEMENTS) this.#statements.clear();
+    if (this.#statements.size >= MAX_PREPARED_STATEMENTS) this.#statements.clear();
     this.#statements.set(sql, prepared);
     return prepared;
   }
 
-  #release(held: HeldFile): void {
-    if (this.#holds.delete(held)) held.connection.close();
+  #release(lockedFile: LockedFile): void {
+    if (this.#holds.delete(lockedFile)) lockedFile.connection.close();
   }
 }
 
-interface Prepared {
+interface PreparedStatement {
   readonly statement: StatementSync;
   /** The distinct names of its parameters. */
   readonly names: readonly string[];
 }
 
-interface HeldFile {
+interface LockedFile {
   readonly connection: DatabaseSync;
   readonly opened: OpenedFiles;
-  readonly lost: (why: string) => void;
+  readonly lost: (reason: string) => void;
 }
 
 /** Locks an empty file. Returns false if another process holds the lock. */
-function isLocked(connection: DatabaseSync): boolean {
+function tryLockExclusive(connection: DatabaseSync): boolean {
   try {
     connection.exec("BEGIN EXCLUSIVE");
     return true;
@@ -339,15 +339,15 @@ function isLocked(connection: DatabaseSync): boolean {
 }
 
 /** Retries while another process holds the lock. */
-async function whenFree(attempt: () => void): Promise<void> {
-  const since = performance.now();
+async function retryWhileBusy(attempt: () => void): Promise<void> {
+  const startedAt = performance.now();
   for (;;) {
     try {
       attempt();
       return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() - since >= patienceWith(error)) throw error;
-      await sleep(RETRY_MS * (1 + Math.random()));
+      if (!isBusy(error) || performance.now() - startedAt >= patienceWith(error)) throw error;
+      await sleep(RETRY_DELAY_MS * (1 + Math.random()));
     }
   }
 }

@@ -9,10 +9,13 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
   } catch (error) {
     const reason = reasonOf(error, file);
     if (reason === undefined) throw error;
-    const said = error instanceof Error ? error.message : String(error);
-    throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${said})`, {
-      cause: error,
-    });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new JournalError(
+      `${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${message})`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -22,38 +25,40 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
  * @param file examined if SQLite's code has several causes: it reports a full disk as an I/O error.
  */
 export function reasonOf(error: unknown, file?: string): string | undefined {
-  const code = resultCode(error);
+  const code = getResultCode(error);
   if (code === undefined) return systemReason(error);
-  const known = file === undefined || !STORAGE_CODES.has(code) ? undefined : unwritableReason(file);
-  return known ?? REASONS.get(code) ?? OTHERWISE;
+  const storageReason = file === undefined || !STORAGE_CODES.has(code) ? undefined : unwritableReason(file);
+  return storageReason ?? REASONS_BY_CODE.get(code) ?? DEFAULT_REASON;
 }
 
 /** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
-  return resultCode(error) === BUSY;
+  return getResultCode(error) === BUSY;
 }
 
 /** How long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
 export function patienceWith(error: unknown): number {
-  const code = resultCode(error);
-  if (code === BUSY || code === LOCKED) return LOCK_MS;
-  const mayPass =
-    code === undefined ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(errno(error)) : PASSING.has(code);
-  return mayPass ? HICCUP_MS : 0;
+  const code = getResultCode(error);
+  if (code === BUSY || code === LOCKED) return LOCK_TIMEOUT_MS;
+  const isTransient =
+    code === undefined
+      ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(getErrno(error))
+      : TRANSIENT_CODES.has(code);
+  return isTransient ? TRANSIENT_TIMEOUT_MS : 0;
 }
 
 /** A lock ends with its holder, such as a backup or a person's query. */
-const LOCK_MS = 120_000;
+const LOCK_TIMEOUT_MS = 120_000;
 /** Other temporary errors either pass quickly or need a person. */
-const HICCUP_MS = 10_000;
+const TRANSIENT_TIMEOUT_MS = 10_000;
 
 /** SQLite's result code without the extended code in its upper bits. */
-function resultCode(error: unknown): number | undefined {
+function getResultCode(error: unknown): number | undefined {
   const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
-function errno(error: unknown): string {
+function getErrno(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
@@ -61,19 +66,19 @@ const [BUSY, LOCKED, NO_MEMORY, READ_ONLY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] 
   5, 6, 7, 8, 10, 13, 14, 15,
 ];
 const STORAGE_CODES: ReadonlySet<number> = new Set([READ_ONLY, IO_ERROR, CANT_OPEN]);
-const PASSING: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
+const TRANSIENT_CODES: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
 
 const { NO_ACCESS, DISK_FULL, DISK_FAILED } = STORAGE_REASONS;
-const IS_LOCKED = "another process keeps it locked. Look for one that hangs, and end it; then go on.";
-const NOT_AS_LEFT =
+const LOCKED_REASON = "another process keeps it locked. Look for one that hangs, and end it; then go on.";
+const DAMAGED_REASON =
   "it is not as this program left it: somebody changed it, or it is damaged. Bring back a copy of it, or begin a new rollout with another file.";
 
 /** Keyed by SQLite's result code. */
-const REASONS: ReadonlyMap<number, string> = new Map([
-  [1, NOT_AS_LEFT],
+const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
+  [1, DAMAGED_REASON],
   [3, NO_ACCESS],
-  [BUSY, IS_LOCKED],
-  [LOCKED, IS_LOCKED],
+  [BUSY, LOCKED_REASON],
+  [LOCKED, LOCKED_REASON],
   [
     NO_MEMORY,
     "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on.",
@@ -87,9 +92,9 @@ const REASONS: ReadonlyMap<number, string> = new Map([
     "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder.",
   ],
   [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
-  [17, NOT_AS_LEFT],
-  [19, NOT_AS_LEFT],
-  [20, NOT_AS_LEFT],
+  [17, DAMAGED_REASON],
+  [19, DAMAGED_REASON],
+  [20, DAMAGED_REASON],
   [22, "the file system has no files as large as it. Give a place on another."],
   [
     26,
@@ -97,5 +102,5 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
-const OTHERWISE =
+const DEFAULT_REASON =
   "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";

@@ -18,7 +18,7 @@ import { quote } from "../../settings/text";
 import { JournalError } from "./journal-error";
 
 /** The files that SQLite keeps next to an open database. The three belong together. */
-const BESIDE = ["-wal", "-shm"];
+const SIDECAR_SUFFIXES = ["-wal", "-shm"];
 
 /**
  * Opens an existing file. By default, SQLite would create a file that has just vanished.
@@ -56,7 +56,7 @@ export function openUnlocked(file: string): DatabaseSync {
  * @throws {JournalError} if the file is empty, or a dangling link.
  */
 export function isThere(file: string): boolean {
-  if (isEmpty(file)) throw new JournalError(emptied(file));
+  if (isEmpty(file)) throw new JournalError(formatEmptyFileError(file));
   if (existsSync(file)) return true;
   const link = lstatSync(file, { throwIfNoEntry: false });
   if (link === undefined) return false;
@@ -71,21 +71,22 @@ export function isThere(file: string): boolean {
  * @param fill fills the empty file and closes it. The caller ensures that no one else creates it at the same time.
  */
 export async function makeWhole(file: string, fill: (file: string) => Promise<void>): Promise<void> {
-  const part = `${file}.new`;
+  const temporaryFile = `${file}.new`;
   const remove = (): void => {
     // Left behind by a process that died.
-    for (const end of ["", ...BESIDE, "-journal"]) rmSync(`${part}${end}`, { force: true });
+    for (const suffix of ["", ...SIDECAR_SUFFIXES, "-journal"])
+      rmSync(`${temporaryFile}${suffix}`, { force: true });
   };
   remove();
   try {
-    makeEmpty(part);
-    await fill(part);
-    renameSync(part, file);
+    makeEmpty(temporaryFile);
+    await fill(temporaryFile);
+    renameSync(temporaryFile, file);
   } catch (error) {
     remove();
     throw error;
   }
-  syncFolder(dirname(file));
+  syncDirectory(dirname(file));
 }
 
 /** Creates a file's directory, accessible only by this user. */
@@ -96,9 +97,9 @@ export function makeFolder(file: string): void {
 /** The file whose lock represents a name. Different names get different files, even on case-insensitive file systems. */
 export function lockFile(file: string, name: string): string {
   const isPlain = /^[a-z0-9-]{1,60}$/.test(name);
-  const readable = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const slug = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   const hash = () => createHash("sha256").update(name).digest("hex").slice(0, 16);
-  return `${file}.${isPlain ? name : `${readable.slice(0, 40)}.${hash()}`}.lock`;
+  return `${file}.${isPlain ? name : `${slug.slice(0, 40)}.${hash()}`}.lock`;
 }
 
 /** The identity of files when they were opened. SQLite would continue to use a deleted or replaced file. */
@@ -110,20 +111,20 @@ export class OpenedFiles {
   constructor(file: string) {
     this.#file = file;
     this.#mayBeEmpty = isEmpty(file);
-    for (const end of ["", ...BESIDE]) {
-      const identity = identityOf(`${file}${end}`);
-      if (identity !== undefined) this.#known.set(end, identity);
+    for (const suffix of ["", ...SIDECAR_SUFFIXES]) {
+      const identity = getFileIdentity(`${file}${suffix}`);
+      if (identity !== undefined) this.#known.set(suffix, identity);
     }
   }
 
   /** How they changed since they were opened. Undefined if they didn't. */
   get change(): string | undefined {
-    for (const [end, identity] of this.#known) {
-      const file = `${this.#file}${end}`;
-      const now = identityOf(file);
-      if (now === undefined)
+    for (const [suffix, identity] of this.#known) {
+      const file = `${this.#file}${suffix}`;
+      const currentIdentity = getFileIdentity(file);
+      if (currentIdentity === undefined)
         return `${quote(file, 500)} is gone: it, or its folder, was deleted or moved while it was open.`;
-      if (now !== identity)
+      if (currentIdentity !== identity)
         return `${quote(file, 500)} is another file now: it was replaced while it was open.`;
     }
     if (this.#mayBeEmpty || !isEmpty(this.#file)) return undefined;
@@ -132,11 +133,11 @@ export class OpenedFiles {
 }
 
 function isEmpty(file: string): boolean {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found?.isFile() === true && found.size === 0;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() === true && stats.size === 0;
 }
 
-function identityOf(file: string): string | undefined {
+function getFileIdentity(file: string): string | undefined {
   try {
     const { dev, ino } = statSync(file, { bigint: true });
     return `${dev} ${ino}`;
@@ -145,12 +146,12 @@ function identityOf(file: string): string | undefined {
   }
 }
 
-function emptied(file: string): string {
-  const told = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program leaves none so. If there were rollouts, what the journal knew of them is lost with it, such as the gates that wait for a person.`;
-  const rest = existsSync(`${file}-wal`)
+function formatEmptyFileError(file: string): string {
+  const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program leaves none so. If there were rollouts, what the journal knew of them is lost with it, such as the gates that wait for a person.`;
+  const walAdvice = existsSync(`${file}-wal`)
     ? ` Keep ${quote(`${file}-wal`, 500)} beside it: the last of it is there.`
     : "";
-  return `${told} Bring back a copy of it.${rest} Or, if there is none to bring back, remove the empty file, and a new journal is made.`;
+  return `${problem} Bring back a copy of it.${walAdvice} Or, if there is none to bring back, remove the empty file, and a new journal is made.`;
 }
 
 /**
@@ -166,9 +167,9 @@ export function makeEmpty(file: string): void {
 }
 
 /** Makes a rename survive a power failure. Ignores systems that can't sync directories. */
-function syncFolder(folder: string): void {
+function syncDirectory(directory: string): void {
   try {
-    const handle = openSync(folder, "r");
+    const handle = openSync(directory, "r");
     try {
       fsyncSync(handle);
     } finally {

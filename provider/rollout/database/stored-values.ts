@@ -7,14 +7,14 @@ export function json(value: unknown): SqlValue {
 }
 
 export function parsed<T>(text: SqlValue | undefined): T {
-  return readable(() => JSON.parse(String(text)) as T);
+  return readColumn(() => JSON.parse(String(text)) as T);
 }
 
 export function unpacked(bytes: SqlValue | undefined): Buffer {
-  return readable(() => gunzipSync(bytes as Uint8Array));
+  return readColumn(() => gunzipSync(bytes as Uint8Array));
 }
 
-function readable<T>(read: () => T): T {
+function readColumn<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {

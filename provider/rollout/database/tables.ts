@@ -20,7 +20,7 @@ export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
 )`;
 
 /** Times are milliseconds since 1970. The type of a `bytes` column is BLOB or bytea. */
-const tables = (bytes: string): readonly string[] => [
+const tableStatements = (binaryType: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS rollout_journal (version INTEGER NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS rollouts (
     id TEXT PRIMARY KEY, state TEXT NOT NULL, spec TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT,
@@ -32,13 +32,13 @@ const tables = (bytes: string): readonly string[] => [
     PRIMARY KEY (rollout, position))`,
   `CREATE TABLE IF NOT EXISTS rollout_tenants (
     rollout TEXT NOT NULL, name TEXT NOT NULL, wave BIGINT NOT NULL, position BIGINT NOT NULL, state TEXT NOT NULL,
-    address TEXT NOT NULL, stack TEXT NOT NULL, target TEXT NOT NULL, digest TEXT NOT NULL, summary TEXT, plan ${bytes},
+    address TEXT NOT NULL, stack TEXT NOT NULL, target TEXT NOT NULL, digest TEXT NOT NULL, summary TEXT, plan ${binaryType},
     round BIGINT NOT NULL, attempt BIGINT NOT NULL, worker TEXT, error TEXT, started_at BIGINT, finished_at BIGINT,
     PRIMARY KEY (rollout, name))`,
   `CREATE INDEX IF NOT EXISTS rollout_tenants_turn ON rollout_tenants (rollout, state, wave, position)`,
   `CREATE INDEX IF NOT EXISTS rollout_tenants_busy ON rollout_tenants (address, state)`,
   `CREATE TABLE IF NOT EXISTS rollout_files (
-    rollout TEXT NOT NULL, path TEXT NOT NULL, content ${bytes} NOT NULL, PRIMARY KEY (rollout, path))`,
+    rollout TEXT NOT NULL, path TEXT NOT NULL, content ${binaryType} NOT NULL, PRIMARY KEY (rollout, path))`,
   `CREATE TABLE IF NOT EXISTS rollout_events (
     rollout TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, happening TEXT NOT NULL,
     PRIMARY KEY (rollout, seq))`,
@@ -52,11 +52,11 @@ const tables = (bytes: string): readonly string[] => [
 
 /** The version of the existing tables. Undefined if there are none. Only reads, so viewing a journal never changes it. */
 export async function versionOf(database: Queryable): Promise<number | undefined> {
-  const known =
+  const existsQuery =
     database.dialect === "sqlite"
       ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1"
       : "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
-  if ((await database.query(known, ["rollout_journal"])).length === 0) return undefined;
+  if ((await database.query(existsQuery, ["rollout_journal"])).length === 0) return undefined;
   const [row] = await database.query("SELECT version FROM rollout_journal");
   return row === undefined ? undefined : Number(row["version"]);
 }
@@ -66,17 +66,17 @@ export async function versionOf(database: Queryable): Promise<number | undefined
  * Earlier releases refuse the journal afterwards: they would not know the skipped tenants, or the order in which rollouts started.
  */
 export async function makeTables(database: Database): Promise<void> {
-  const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
+  const binaryType = database.dialect === "sqlite" ? "BLOB" : "bytea";
   await database.transaction(async (transaction) => {
-    for (const table of tables(bytes)) await transaction.query(table);
+    for (const table of tableStatements(binaryType)) await transaction.query(table);
     const [row] = await transaction.query("SELECT version FROM rollout_journal");
-    const isThere = row !== undefined;
-    if (isThere && Number(row["version"]) < SEQUENCE_VERSION) {
+    const hasVersion = row !== undefined;
+    if (hasVersion && Number(row["version"]) < SEQUENCE_VERSION) {
       // Earlier rollouts get no number. Two journals would number them independently, and the higher number might not be the later rollout.
       await transaction.query("ALTER TABLE rollouts ADD COLUMN seq BIGINT");
     }
     await transaction.query(
-      isThere
+      hasVersion
         ? "UPDATE rollout_journal SET version = $1 WHERE version < $1"
         : "INSERT INTO rollout_journal (version) VALUES ($1)",
       [VERSION],

@@ -6,19 +6,22 @@ export interface EngineCause {
   readonly act: string;
 }
 
-const UNREACHABLE =
+const BACKEND_UNREACHABLE =
   /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
 
 /** Matches errors of the bucket clients of all clouds. */
-const OF_A_BUCKET = String.raw`blob \((?:key|code)[\s\S]*`;
-const NOT_SIGNED_IN = new RegExp(
-  `${OF_A_BUCKET}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,
+const BUCKET_ERROR = String.raw`blob \((?:key|code)[\s\S]*`;
+const BUCKET_ACCESS_DENIED = new RegExp(
+  `${BUCKET_ERROR}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,
   "i",
 );
-const NO_BUCKET = new RegExp(`${OF_A_BUCKET}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`, "i");
+const BUCKET_MISSING = new RegExp(
+  `${BUCKET_ERROR}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`,
+  "i",
+);
 
 /** A process was killed from outside, which need not happen again. */
-const DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;
+const PROCESS_DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;
 const PROVIDER_DIED = /error reading from server: EOF|transport is closing|plugin .* exited/;
 
 const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
@@ -30,7 +33,7 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     },
   ],
   [
-    DIED,
+    PROCESS_DIED,
     {
       act: "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
     },
@@ -84,21 +87,21 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     },
   ],
   [
-    NO_BUCKET,
+    BUCKET_MISSING,
     {
       lead: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
       act: "Mend PULUMI_BACKEND_URL; make the bucket only where there never was one, since with an empty one all stacks are taken for new",
     },
   ],
   [
-    NOT_SIGNED_IN,
+    BUCKET_ACCESS_DENIED,
     {
       lead: "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
       act: "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
     },
   ],
   [
-    UNREACHABLE,
+    BACKEND_UNREACHABLE,
     {
       lead: "The state backend can't be reached.",
       act: "See whether it is up, can be reached from here, and takes what this machine signs in with",
@@ -114,5 +117,5 @@ export function engineCause(message: string): EngineCause | undefined {
 
 /** Whether a process died during a run of Pulumi. The next run recovers from that. */
 export function hasDied(message: string): boolean {
-  return DIED.test(message) || PROVIDER_DIED.test(message);
+  return PROCESS_DIED.test(message) || PROVIDER_DIED.test(message);
 }

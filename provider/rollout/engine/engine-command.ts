@@ -16,9 +16,9 @@ export class CliError extends Error {
   /** The exit code, or the signal that killed it. */
   readonly ended: number | string;
 
-  constructor(args: readonly string[], ended: number | string, stdout: string, stderr: string) {
-    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${ended}`);
-    this.ended = ended;
+  constructor(args: readonly string[], exitStatus: number | string, stdout: string, stderr: string) {
+    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${exitStatus}`);
+    this.ended = exitStatus;
     this.stdout = stdout;
     this.stderr = stderr;
   }
@@ -27,7 +27,7 @@ export class CliError extends Error {
 type EngineCommandOptions = Pick<UpRequest, "command" | "version" | "environment">;
 
 /** Subcommands of `stack` whose results this program doesn't use. Each command names its stack. */
-const ASIDE = ["output", "history", "select"];
+const SKIPPED_SUBCOMMANDS = ["output", "history", "select"];
 
 /**
  * Runs the CLI for the Automation API. It passes only the given environment, whereas the API's own class adds that of this process.
@@ -66,39 +66,40 @@ export class EngineCommand {
   async run(
     args: string[],
     cwd: string,
-    additional: Readonly<Record<string, string>>,
+    additionalEnv: Readonly<Record<string, string>>,
     onOutput?: (text: string) => void,
   ): Promise<CommandResult> {
-    const [verb, noun = ""] = args;
-    if (verb === "stack" && ASIDE.includes(noun)) return result(noun === "history" ? "[]" : "{}", "");
-    if (this.#isCancelled) throw new Error(`\`pulumi ${verb}\` was not begun: it was stopped`);
+    const [subcommand, stackSubcommand = ""] = args;
+    if (subcommand === "stack" && SKIPPED_SUBCOMMANDS.includes(stackSubcommand))
+      return toCommandResult(stackSubcommand === "history" ? "[]" : "{}", "");
+    if (this.#isCancelled) throw new Error(`\`pulumi ${subcommand}\` was not begun: it was stopped`);
     // All stacks of a directory share the file with the selected stack, and a kill may truncate it.
-    const unselected = verb === "stack" && noun === "init" ? ["--no-select"] : [];
-    const child = spawn(this.#command, [...args, ...unselected, "--non-interactive"], {
+    const selectOptions = subcommand === "stack" && stackSubcommand === "init" ? ["--no-select"] : [];
+    const child = spawn(this.#command, [...args, ...selectOptions, "--non-interactive"], {
       cwd,
-      env: { ...additional, ...this.#environment, PULUMI_AUTOMATION_API: "true" },
+      env: { ...additionalEnv, ...this.#environment, PULUMI_AUTOMATION_API: "true" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
-    const texts = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const) {
       child[name].setEncoding("utf8").on("data", (text: string) => {
-        texts[name] = `${texts[name]}${text}`.slice(-MAX_CHARACTERS);
+        output[name] = `${output[name]}${text}`.slice(-MAX_OUTPUT_LENGTH);
         if (name === "stdout") onOutput?.(text);
       });
     }
-    const code = await new Promise<number | string>((resolve, reject) => {
+    const exitStatus = await new Promise<number | string>((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (exitCode, signal) => resolve(signal ?? exitCode ?? 1));
     });
-    if (code === 0) return result(texts.stdout, texts.stderr);
-    throw new CliError(args, code, texts.stdout, texts.stderr);
+    if (exitStatus === 0) return toCommandResult(output.stdout, output.stderr);
+    throw new CliError(args, exitStatus, output.stdout, output.stderr);
   }
 }
 
 /** The end of the CLI's output tells why it failed. */
-const MAX_CHARACTERS = 256 * 1024;
+const MAX_OUTPUT_LENGTH = 256 * 1024;
 
-function result(stdout: string, stderr: string): CommandResult {
+function toCommandResult(stdout: string, stderr: string): CommandResult {
   return { stdout, stderr, code: 0 };
 }

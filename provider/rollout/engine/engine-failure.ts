@@ -16,26 +16,30 @@ export function failedUp(
 ): UpResult & { readonly ok: false } {
   if (!(error instanceof CliError)) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const isStart = typeof code === "string" && message.startsWith("spawn ");
-    return failed(isStart ? `The Pulumi CLI can't be started for ${stack}: ${message}.` : messageOf(error));
+    const isStartFailure = typeof code === "string" && message.startsWith("spawn ");
+    return toUpFailure(
+      isStartFailure ? `The Pulumi CLI can't be started for ${stack}: ${message}.` : getErrorMessage(error),
+    );
   }
   const { stdout, stderr, ended } = error;
-  const told = errors.map((text) => harmless(text));
-  const signal = signalOf(ended);
+  const errorTexts = errors.map((text) => harmless(text));
+  const signal = getSignal(ended);
   const panic = /^(?:panic|fatal error): .*$/m.exec(stderr)?.[0];
   if (signal !== undefined || panic !== undefined) {
-    const how = signal === undefined ? `crashed (${harmless(panic ?? "")})` : killedBy(signal);
-    return failed([`The Pulumi CLI ${how} in the middle of ${stack}. ${FOUND_AGAIN}`, ...told].join("\n"));
+    const outcome = signal === undefined ? `crashed (${harmless(panic ?? "")})` : describeSignal(signal);
+    return toUpFailure(
+      [`The Pulumi CLI ${outcome} in the middle of ${stack}. ${RECOVERY_NOTE}`, ...errorTexts].join("\n"),
+    );
   }
-  const printed = harmless(withoutColour(stderr)).trim();
+  const stderrText = harmless(withoutColour(stderr)).trim();
   if (/the stack is currently locked by|Another update is currently in progress/.test(stderr)) {
-    return { ok: false, isLocked: true, message: lastLines(printed) };
+    return { ok: false, isLocked: true, message: lastLines(stderrText) };
   }
-  if (told.length > 0) return failed(told.join("\n"));
-  if (printed !== "") return failed(lastLines(printed));
-  const last = lastLines(harmless(withoutColour(stdout)).trim());
-  return failed(
-    `The Pulumi CLI ended with ${ended} in the middle of ${stack}, and told no error. ${FOUND_AGAIN} It printed last:\n${last}`,
+  if (errorTexts.length > 0) return toUpFailure(errorTexts.join("\n"));
+  if (stderrText !== "") return toUpFailure(lastLines(stderrText));
+  const stdoutTail = lastLines(harmless(withoutColour(stdout)).trim());
+  return toUpFailure(
+    `The Pulumi CLI ended with ${ended} in the middle of ${stack}, and told no error. ${RECOVERY_NOTE} It printed last:\n${stdoutTail}`,
   );
 }
 
@@ -45,24 +49,24 @@ export function endedInside(
   code: number | null,
   signal: NodeJS.Signals | null,
 ): UpResult & { readonly ok: false } {
-  const how = signal === null ? `ended with ${code}` : killedBy(signal);
-  return failed(`The process that runs Pulumi ${how} in the middle of ${stack}. ${FOUND_AGAIN}`);
+  const outcome = signal === null ? `ended with ${code}` : describeSignal(signal);
+  return toUpFailure(`The process that runs Pulumi ${outcome} in the middle of ${stack}. ${RECOVERY_NOTE}`);
 }
 
-const FOUND_AGAIN = "What it had done is found again.";
+const RECOVERY_NOTE = "What it had done is found again.";
 
-function killedBy(signal: string): string {
+function describeSignal(signal: string): string {
   return `was killed by ${signal}${signal === "SIGKILL" ? " (out of memory?)" : ""}`;
 }
 
 /** A shell reports the signal as 128 plus its number. */
-function signalOf(ended: number | string): string | undefined {
-  if (typeof ended === "string") return ended;
-  const number = ended - 128;
-  return Object.entries(constants.signals).find(([, one]) => one === number)?.[0];
+function getSignal(exitStatus: number | string): string | undefined {
+  if (typeof exitStatus === "string") return exitStatus;
+  const signalNumber = exitStatus - 128;
+  return Object.entries(constants.signals).find(([, value]) => value === signalNumber)?.[0];
 }
 
-function failed(message: string): UpResult & { readonly ok: false } {
+function toUpFailure(message: string): UpResult & { readonly ok: false } {
   return { ok: false, isLocked: false, message };
 }
 
@@ -70,6 +74,6 @@ function lastLines(text: string): string {
   return text.split("\n").slice(-20).join("\n");
 }
 
-function messageOf(error: unknown): string {
+function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,7 @@ import { endedInside } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /** A process is replaced after this many tenants, which limits the effect of memory leaks. */
-const TENANTS_A_PROCESS = 50;
+const MAX_TENANTS_PER_PROCESS = 50;
 
 /**
  * The processes that run the engine. It starts one per concurrent tenant, and each serves one tenant at a time. They have their own
@@ -27,7 +27,7 @@ export class EnginePool {
     try {
       return await engine.up(request, signal);
     } finally {
-      if (this.#isClosed || engine.isDead || engine.isSpent || engine.tenants >= TENANTS_A_PROCESS) {
+      if (this.#isClosed || engine.isDead || engine.isSpent || engine.tenants >= MAX_TENANTS_PER_PROCESS) {
         this.#all.delete(engine);
         engine.end();
       } else {
@@ -87,19 +87,19 @@ class EngineProcess {
     const cancel = (): void => send({ kind: "cancel" });
     return await new Promise<UpResult>((resolve) => {
       const settle = (result: UpResult): void => {
-        child.off("message", hear);
-        child.off("exit", died);
+        child.off("message", onMessage);
+        child.off("exit", onExit);
         signal.removeEventListener("abort", cancel);
         resolve(result);
       };
-      const hear = ({ result, isSpent }: FromEngineProcess): void => {
+      const onMessage = ({ result, isSpent }: FromEngineProcess): void => {
         this.isSpent = isSpent;
         settle(result);
       };
-      const died = (): void => settle(endedInside(request.stack, child.exitCode, child.signalCode));
-      child.on("message", hear);
-      child.once("exit", died);
-      if (this.isDead) died();
+      const onExit = (): void => settle(endedInside(request.stack, child.exitCode, child.signalCode));
+      child.on("message", onMessage);
+      child.once("exit", onExit);
+      if (this.isDead) onExit();
       signal.addEventListener("abort", cancel);
       send({ kind: "up", request });
       if (signal.aborted) cancel();

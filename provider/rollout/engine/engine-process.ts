@@ -24,7 +24,7 @@ import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./
 
 keepCompiled();
 
-let current: EngineCommand | undefined;
+let currentCommand: EngineCommand | undefined;
 /** Whether the current tenant was cancelled. */
 let isCancelled = false;
 /** Longer than the CLI takes to finish after an interrupt. */
@@ -32,15 +32,15 @@ const GRACE_MS = 15_000;
 
 process.on("message", (message: ToEngineProcess) => {
   if (message.kind === "cancel") cancel();
-  else void up(message.request).then((ended) => tell({ kind: "result", ...ended }));
+  else void runUp(message.request).then((result) => sendToParent({ kind: "result", ...result }));
 });
 process.on("disconnect", () => {
   isCancelled = true;
   // The parent is gone, and with it the rate limiter that every write needs.
-  if (current === undefined) process.exit(1);
-  current.cancel();
+  if (currentCommand === undefined) process.exit(1);
+  currentCommand.cancel();
   setTimeout(() => {
-    current?.kill();
+    currentCommand?.kill();
     process.exit(1);
   }, GRACE_MS);
 });
@@ -50,51 +50,52 @@ process.on("unhandledRejection", () => {});
 
 function cancel(): void {
   isCancelled = true;
-  current?.cancel();
+  currentCommand?.cancel();
 }
 
-function tell(message: FromEngineProcess): void {
+function sendToParent(message: FromEngineProcess): void {
   if (process.connected) process.send?.(message);
 }
 
 /** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary. */
-async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
+async function runUp(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
   isCancelled = false;
-  const Served = request.front === "dynamic" ? await loadServedProvider() : undefined;
-  if (Served === undefined) return { result: await upWith(request), isSpent: false };
+  const ProviderClass = request.front === "dynamic" ? await loadServedProvider() : undefined;
+  if (ProviderClass === undefined) return { result: await runPulumiUp(request), isSpent: false };
   let provider: ServedProvider;
   try {
-    provider = await Served.start(request.environment);
+    provider = await ProviderClass.start(request.environment);
   } catch (error) {
     return { result: failedUp(request.stack, error, []), isSpent: false };
   }
   const result = isCancelled
     ? failedUp(request.stack, new Error("it was stopped before it began"), [])
-    : await upWith({ ...request, environment: provider.environment });
-  const isSpent = provider.end();
+    : await runPulumiUp({ ...request, environment: provider.environment });
+  const isUnusable = provider.end();
   // The state left by a dead engine must be checked first.
-  const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled && !hasDied(result.message);
-  return { result: isAgain ? await upWith(request) : result, isSpent };
+  const shouldRetry =
+    !result.ok && provider.isForeign && !isUnusable && !isCancelled && !hasDied(result.message);
+  return { result: shouldRetry ? await runPulumiUp(request) : result, isSpent: isUnusable };
 }
 
 /** Undefined if Pulumi's SDK lacks the messages for the answers. Pulumi's own host then serves the resources. */
 async function loadServedProvider(): Promise<typeof ServedProvider | undefined> {
   try {
-    const { ServedProvider: Served } = await import("./served-provider.js");
-    return Served.isPossible ? Served : undefined;
+    const { ServedProvider: ProviderClass } = await import("./served-provider.js");
+    return ProviderClass.isPossible ? ProviderClass : undefined;
   } catch {
     return undefined;
   }
 }
 
-async function upWith(request: UpRequest): Promise<UpResult> {
+async function runPulumiUp(request: UpRequest): Promise<UpResult> {
   const { stack, folder, environment, resource, today, front, marker } = request;
   const command = new EngineCommand(request);
-  current = command;
+  currentCommand = command;
   const errors = new Set<string>();
   try {
     process.chdir(folder);
-    const programOf = (file: string) => async () => {
+    const buildProgram = (file: string) => async () => {
       const lists =
         front === "dynamic"
           ? listsOf(new TenantSettings(resource, { file, today }))
@@ -107,25 +108,27 @@ async function upWith(request: UpRequest): Promise<UpResult> {
     const workspace = await LocalWorkspace.create({
       workDir: folder,
       pulumiCommand: command.asPulumiCommand,
-      program: programOf(request.settings),
+      program: buildProgram(request.settings),
     });
-    const handle = await selectOrCreate(request, workspace);
-    const onEvent = (event: EngineEvent): void => take(event, errors);
-    holdTo(environment);
+    const stackHandle = await selectOrCreate(request, workspace);
+    const onEvent = (event: EngineEvent): void => collectError(event, errors);
+    setPlanEnvironment(environment);
     if (request.first !== undefined) {
-      await handle.up({ refresh: true, onEvent, program: programOf(request.first) });
+      await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.first) });
     }
     const { targets } = request;
-    await handle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
+    await stackHandle.up(
+      targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent },
+    );
     // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
-    if (request.mayBePending && (await hasPending(handle))) {
-      await handle.refresh({ clearPendingCreates: true, onEvent });
+    if (request.mayBePending && (await hasPending(stackHandle))) {
+      await stackHandle.refresh({ clearPendingCreates: true, onEvent });
     }
     return { ok: true };
   } catch (error) {
     return failedUp(stack, error, [...errors]);
   } finally {
-    current = undefined;
+    currentCommand = undefined;
   }
 }
 
@@ -141,7 +144,7 @@ function withIdentity(marker: StackMarker, file: string | undefined): StackMarke
 }
 
 /** Holds the program of this process to the plan that the environment names. */
-function holdTo(environment: Readonly<Record<string, string>>): void {
+function setPlanEnvironment(environment: Readonly<Record<string, string>>): void {
   for (const name of [PLAN_FILE, PLAN_DIGEST, PLAN_FIRST]) process.env[name] = environment[name] ?? "";
 }
 
@@ -157,21 +160,21 @@ async function selectOrCreate({ stack, isThere }: UpRequest, workspace: LocalWor
 }
 
 async function hasPending(stack: Stack): Promise<boolean> {
-  const { pending_operations: pending } = (await stack.exportStack()).deployment as {
+  const { pending_operations: pendingOperations } = (await stack.exportStack()).deployment as {
     readonly pending_operations?: readonly unknown[];
   };
-  return (pending ?? []).length > 0;
+  return (pendingOperations ?? []).length > 0;
 }
 
 /** The engine reports each error twice, for its resource and for the whole run. Some have Pulumi's own colour codes. */
-function take({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
+function collectError({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
   if (diagnosticEvent?.severity !== "error") return;
   const text = withoutColour(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
-  if (text !== "") errors.add(plainList(text));
+  if (text !== "") errors.add(formatErrorList(text));
 }
 
 /** Converts the engine's list of errors to lines. It has the heading `2 errors occurred:`, and a tab and a star before each error. */
-function plainList(text: string): string {
+function formatErrorList(text: string): string {
   return text
     .replace(/^\d+ errors? occurred:\s*/gm, "")
     .replace(/^\s*\* /gm, "")

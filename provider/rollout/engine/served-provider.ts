@@ -2,16 +2,16 @@ import { createRequire } from "node:module";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { DynamicService } from "../../resources/dynamic-service";
 
-const fromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
-const { Server, ServerCredentials } = fromPulumi("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
-const { ResourceProviderService } = fromPulumi("@pulumi/pulumi/proto/provider_grpc_pb") as {
+const requireFromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
+const { Server, ServerCredentials } = requireFromPulumi("@grpc/grpc-js") as typeof import("@grpc/grpc-js");
+const { ResourceProviderService } = requireFromPulumi("@pulumi/pulumi/proto/provider_grpc_pb") as {
   readonly ResourceProviderService: Parameters<InstanceType<typeof Server>["addService"]>[0];
 };
 
 /** The variable that tells the engine about a running provider and its port. */
-const ATTACHED = "PULUMI_DEBUG_PROVIDERS";
+const ATTACHED_PROVIDERS_VARIABLE = "PULUMI_DEBUG_PROVIDERS";
 /** The same limit as Pulumi's own servers, since a list of thousands arrives in one message. */
-const MAX_BYTES = 400 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /**
  * The provider of one tenant's dynamic resources, in this process, for the lifetime of its engine. Pulumi's own host would start
@@ -40,18 +40,23 @@ export class ServedProvider {
   static async start(environment: Readonly<Record<string, string>>): Promise<ServedProvider> {
     const service = new DynamicService(environment);
     const server = new Server({
-      "grpc.max_receive_message_length": MAX_BYTES,
-      "grpc.max_send_message_length": MAX_BYTES,
+      "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+      "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
     });
     server.addService(ResourceProviderService, service.rpcs);
     const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(cannotListen(error)),
+      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, boundPort) =>
+        error === null ? resolve(boundPort) : reject(buildListenError(error)),
       );
     });
     // The first entry of a name wins. Other attached providers stay.
-    const attached = [`pulumi-nodejs:${port}`, environment[ATTACHED]].filter(Boolean).join(",");
-    return new ServedProvider(server, service, { ...environment, [ATTACHED]: attached });
+    const attachedProviders = [`pulumi-nodejs:${port}`, environment[ATTACHED_PROVIDERS_VARIABLE]]
+      .filter(Boolean)
+      .join(",");
+    return new ServedProvider(server, service, {
+      ...environment,
+      [ATTACHED_PROVIDERS_VARIABLE]: attachedProviders,
+    });
   }
 
   /** Whether this version of Pulumi's SDK receives the URN of the configured provider. Older versions use their own host. */
@@ -75,7 +80,7 @@ export class ServedProvider {
   }
 }
 
-function cannotListen(error: Error): Error {
+function buildListenError(error: Error): Error {
   const cause = /\[(.*)\]$/s.exec(error.message)?.[1] ?? error.message;
   return new Error(
     `Pulumi was not begun: the provider that it asks, in this process, can't listen on 127.0.0.1 (${cause}). Let this process open ports there, and resume.`,

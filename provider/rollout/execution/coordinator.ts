@@ -45,11 +45,11 @@ const POLL_MS = 200;
  */
 export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
   const { journal, lane } = options;
-  const known: { spec?: RolloutSpec; view?: RolloutView } = {};
+  const lastKnown: { spec?: RolloutSpec; view?: RolloutView } = {};
   try {
-    known.spec = (await journal.record(id)).spec;
-    return await conducted(id, options, (view) => {
-      known.view = view;
+    lastKnown.spec = (await journal.record(id)).spec;
+    return await runSteps(id, options, (runState) => {
+      lastKnown.view = runState;
     });
   } catch (error) {
     // Nothing more starts. Running tenants finish and report their outcome.
@@ -59,62 +59,64 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
     const { unwritten = [] } = lane;
     // The failure may have been brief. In that case the journal's current state counts, and readers find the reason there.
     journal.database.hurry(0);
-    const view = await journal.view(id, 0).catch(() => undefined);
-    if (view !== undefined && view.state !== "running" && unwritten.length === 0) return view.state;
-    if (view?.state === "running") {
+    const runState = await journal.view(id, 0).catch(() => undefined);
+    if (runState !== undefined && runState.state !== "running" && unwritten.length === 0)
+      return runState.state;
+    if (runState?.state === "running") {
       await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
     }
     throw endedByJournal(failure, {
       commands: options.commands ?? new RolloutCommands(),
       id,
-      spec: known.spec,
-      view: view ?? known.view,
+      spec: lastKnown.spec,
+      view: runState ?? lastKnown.view,
       unwritten,
     });
   }
 }
 
-async function conducted(
+async function runSteps(
   id: string,
   options: CoordinatorOptions,
-  seen: (view: RolloutView) => void,
+  onRunState: (runState: RolloutView) => void,
 ): Promise<RolloutState> {
   const { journal, lane, capacity, anyTime = false, stopping, aborted, pollMs = POLL_MS } = options;
   const events = new EventTail(id, options);
   for (;;) {
-    const view = await journal.view(id, 0);
-    seen(view);
+    const runState = await journal.view(id, 0);
+    onRunState(runState);
     await events.tell();
     // A job that was aborted ends by itself once its outcome can no longer be reported.
     if (aborted.aborted) await lane.drain();
     // No one works on these tenants any more, but the journal still lists them as running.
-    const [unwritten] = lane.unwritten ?? [];
-    if (unwritten !== undefined) throw unwritten;
-    if (view.state !== "running" || aborted.aborted) return view.state;
-    const busy = view.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+    const [unrecorded] = lane.unwritten ?? [];
+    if (unrecorded !== undefined) throw unrecorded;
+    if (runState.state !== "running" || aborted.aborted) return runState.state;
+    const busy = runState.waves.reduce((total, { counts }) => total + counts.released + counts.running, 0);
     const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
       await lane.drain();
       await journal.interrupted(id, "It was interrupted; what was under way is finished.");
       await events.tell();
-      return view.state;
+      return runState.state;
     }
     // Doesn't wait for tenants that no worker has started, for example because none can.
     if (stopping.aborted) await journal.takeBack(id);
-    const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
-    const step = nextStep({ ...view, anyTime, capacity: left }, Date.now());
+    const remaining = stopping.aborted ? 0 : Math.max(0, capacity - busy);
+    const step = nextStep({ ...runState, anyTime, capacity: remaining }, Date.now());
     if (step.kind === "pause" && !stopping.aborted) {
       await journal.interrupted(id, step.reason, step.untilMs);
       await events.tell();
-      return view.state;
+      return runState.state;
     }
     // After Ctrl-C, soaks and checks are left to the resumed run.
-    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted) await pause(pollMs, aborted);
-    else await take(id, step, options);
+    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted)
+      await sleepUntilAborted(pollMs, aborted);
+    else await executeStep(id, step, options);
   }
 }
 
-async function take(
+async function executeStep(
   id: string,
   step: Exclude<Step, { kind: "wait" | "pause" }>,
   options: CoordinatorOptions,
@@ -122,8 +124,10 @@ async function take(
   const { journal, lane, health, aborted } = options;
   switch (step.kind) {
     case "begin": {
-      const why = await options.beforeWave?.();
-      return why === undefined ? await journal.wave(id, step.wave, "running") : await journal.stop(id, why);
+      const blockReason = await options.beforeWave?.();
+      return blockReason === undefined
+        ? await journal.wave(id, step.wave, "running")
+        : await journal.stop(id, blockReason);
     }
     case "release":
       return await journal.release(id, step.wave, step.tenants, lane);
@@ -134,16 +138,16 @@ async function take(
       const wave = spec.waves[step.wave];
       if (wave === undefined) return;
       const tenants = await journal.tenants(id);
-      const unseen = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+      const unreviewed = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
       const skipped = namesOf(spec.skipped);
       const changed = tenants
-        .filter((one) => one.wave === step.wave && !skipped.has(one.name))
-        .filter((one) => one.state === "done" || unseen.has(one.name))
-        .map((one) => ({ ...one, finishedAtMs: one.finishedAtMs ?? unseen.get(one.name) }));
-      const found = await checkHealth(wave, changed, health);
+        .filter((tenant) => tenant.wave === step.wave && !skipped.has(tenant.name))
+        .filter((tenant) => tenant.state === "done" || unreviewed.has(tenant.name))
+        .map((tenant) => ({ ...tenant, finishedAtMs: tenant.finishedAtMs ?? unreviewed.get(tenant.name) }));
+      const result = await checkHealth(wave, changed, health);
       // An aborted check says nothing about the wave.
       if (aborted.aborted) return;
-      return await journal.wave(id, step.wave, "checking", { health: found });
+      return await journal.wave(id, step.wave, "checking", { health: result });
     }
     case "settle":
       return await journal.wave(id, step.wave, "done");
@@ -156,7 +160,7 @@ async function take(
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function sleepUntilAborted(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {});
 }
 

@@ -31,55 +31,64 @@ export function journalFailure(error: unknown): Error | undefined {
 }
 
 /** Reports that a rollout ended because its journal failed: what is done, what is not, and how to continue. */
-export function endedByJournal(cause: Error, known: KnownWithoutJournal): JournalError | DatabaseError {
+export function endedByJournal(cause: Error, lastKnown: KnownWithoutJournal): JournalError | DatabaseError {
   const message = [
-    `This run of the rollout ${known.id} has ended, since its journal failed: ${cause.message}`,
-    ...tenantLines(known.unwritten),
-    ...wholeLine(known),
-    howToGoOn(cause, known),
+    `This run of the rollout ${lastKnown.id} has ended, since its journal failed: ${cause.message}`,
+    ...formatUnwrittenTenants(lastKnown.unwritten),
+    ...formatStateLine(lastKnown),
+    formatNextStep(cause, lastKnown),
   ].join("\n");
-  return retold(cause, message);
+  return rewrapStorageError(cause, message);
 }
 
-function retold(cause: Error, message: string): JournalError | DatabaseError {
+function rewrapStorageError(cause: Error, message: string): JournalError | DatabaseError {
   return cause instanceof DatabaseError
     ? new DatabaseError(message, { cause })
-    : new JournalError(message, { cause, isGone: isGone(cause) });
+    : new JournalError(message, { cause, isGone: isJournalLost(cause) });
 }
 
 /** Reports a journal failure before the run changed anything. Returns other errors unchanged. */
 export function beforeAnything(error: unknown): unknown {
-  return isOfStorage(error) ? retold(error, `${error.message}\nNothing was changed by this run.`) : error;
+  return isOfStorage(error)
+    ? rewrapStorageError(error, `${error.message}\nNothing was changed by this run.`)
+    : error;
 }
 
 /** Reports a journal failure after a run, together with the run's outcome. Returns other errors unchanged. */
 export function afterAll(error: unknown, id: string, state: RolloutState): unknown {
   if (!isOfStorage(error)) return error;
-  const how = state === "running" ? "was interrupted" : `is ${state}`;
-  return retold(error, `The rollout ${id} ${how}, and its report can't be read: ${error.message}`);
+  const outcome = state === "running" ? "was interrupted" : `is ${state}`;
+  return rewrapStorageError(
+    error,
+    `The rollout ${id} ${outcome}, and its report can't be read: ${error.message}`,
+  );
 }
 
 /** Reports that another process may be running the rollout by now. */
-export function holdLost(id: string, why: unknown, commands: RolloutCommands): JournalError {
-  const told = why instanceof Error ? why.message : String(why);
+export function holdLost(id: string, cause: unknown, commands: RolloutCommands): JournalError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
   return new JournalError(
-    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${told.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows how far it is, and \`${commands.resume(id)}\` does what is left.`,
+    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${reason.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows how far it is, and \`${commands.resume(id)}\` does what is left.`,
   );
 }
 
 /** The maximum number of tenants to name. */
-const NAMED = 50;
+const MAX_LISTED_TENANTS = 50;
 
-function tenantLines(unwritten: readonly UnwrittenError[]): string[] {
+function formatUnwrittenTenants(unrecorded: readonly UnwrittenError[]): string[] {
   // Tenants that were not started only need another run.
-  const ordered = unwritten.toSorted(
-    (one, other) => Number(one.became === "left") - Number(other.became === "left"),
+  const ordered = unrecorded.toSorted(
+    (error, other) => Number(error.became === "left") - Number(other.became === "left"),
   );
-  const lines = ordered.slice(0, NAMED).map((one) => `  ${quote(one.job.tenant)} ${becameWords(one)}`);
-  return unwritten.length > NAMED ? [...lines, `  … and ${unwritten.length - NAMED} more`] : lines;
+  const lines = ordered
+    .slice(0, MAX_LISTED_TENANTS)
+    .map((error) => `  ${quote(error.job.tenant)} ${describeOutcome(error)}`);
+  return unrecorded.length > MAX_LISTED_TENANTS
+    ? [...lines, `  … and ${unrecorded.length - MAX_LISTED_TENANTS} more`]
+    : lines;
 }
 
-function becameWords({ became, failure }: UnwrittenError): string {
+function describeOutcome({ became, failure }: UnwrittenError): string {
   switch (became) {
     case "changed":
       return "was changed, and the journal does not say so";
@@ -90,30 +99,33 @@ function becameWords({ became, failure }: UnwrittenError): string {
   }
 }
 
-function wholeLine({ view, unwritten }: KnownWithoutJournal): string[] {
+function formatStateLine({ view, unwritten }: KnownWithoutJournal): string[] {
   if (view === undefined) return [];
   const counts = view.waves.map((wave) => wave.counts);
-  const sum = (...states: (keyof (typeof counts)[number])[]): number =>
-    counts.reduce((all, of) => states.reduce((some, state) => some + of[state], all), 0);
-  const [hold, failed] = [sum("done", "unchanged"), sum("failed")];
-  const [left, skipped] = [sum("pending", "released", "running"), sum("skipped")];
-  const others = unwritten.length === 0 ? "" : ", those above among them";
+  const countStates = (...states: (keyof (typeof counts)[number])[]): number =>
+    counts.reduce(
+      (total, waveCounts) => states.reduce((subtotal, state) => subtotal + waveCounts[state], total),
+      0,
+    );
+  const [upToDate, failed] = [countStates("done", "unchanged"), countStates("failed")];
+  const [remaining, skipped] = [countStates("pending", "released", "running"), countStates("skipped")];
+  const suffix = unwritten.length === 0 ? "" : ", those above among them";
   return [
-    `By what it said last, ${hold} of ${hold + failed + skipped + left} tenants hold what is declared, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${left} are left${others}.`,
+    `By what it said last, ${upToDate} of ${upToDate + failed + skipped + remaining} tenants hold what is declared, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${remaining} are left${suffix}.`,
   ];
 }
 
-function howToGoOn(cause: Error, { id, spec, commands }: KnownWithoutJournal): string {
+function formatNextStep(cause: Error, { id, spec, commands }: KnownWithoutJournal): string {
   const resume = `\`${commands.resume(id)}\``;
-  if (!isGone(cause))
+  if (!isJournalLost(cause))
     return `Once that is mended, go on: ${resume} looks at what is left, and changes nothing twice.`;
-  const anew =
+  const replanAdvice =
     spec?.rollsBack === undefined
       ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants anew`
       : "set the settings files back by hand, and begin a new rollout: it plans all tenants anew";
-  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
+  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${replanAdvice}. It changes nothing twice, and waits again where this one has let nothing through.`;
 }
 
-function isGone(cause: Error): boolean {
+function isJournalLost(cause: Error): boolean {
   return cause instanceof RolloutError || (cause instanceof JournalError && cause.isGone);
 }

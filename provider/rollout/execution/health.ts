@@ -36,28 +36,28 @@ export interface HealthContext {
  */
 export async function checkHealth(
   { health, name }: Wave,
-  changed: readonly TenantRecord[],
+  changedTenants: readonly TenantRecord[],
   context: HealthContext,
 ): Promise<Health> {
   if (health === undefined) return { isWell: true, message: "There is nothing to check." };
   const { threats } = health;
-  const rises = threats === undefined ? [] : await manyThreats(threats, changed, context);
+  const threatProblems = threats === undefined ? [] : await findThreatRises(threats, changedTenants, context);
   // The team's own command covers the whole wave, so it comes before the tenants, whose list is truncated.
-  const found = [
-    ...(await commandFailed(health, name, changed, context).catch((error: unknown) => [
+  const problems = [
+    ...(await runHealthCommand(health, name, changedTenants, context).catch((error: unknown) => [
       `The command can't be run: ${withCode(error)}`,
     ])),
-    ...rises,
+    ...threatProblems,
   ];
-  if (found.length > 0) return { isWell: false, message: atMost(found) };
+  if (problems.length > 0) return { isWell: false, message: formatFirstProblems(problems) };
   return { isWell: true, message: "All checks are well." };
 }
 
 /** Runs the health command, which receives its wave through environment variables. */
-async function commandFailed(
+async function runHealthCommand(
   health: HealthCheck,
   wave: string,
-  changed: readonly TenantRecord[],
+  changedTenants: readonly TenantRecord[],
   { rollout, reach: { environment }, aborted }: HealthContext,
 ): Promise<readonly string[]> {
   const { command, timeoutMs } = health;
@@ -65,20 +65,20 @@ async function commandFailed(
   if (program === undefined) return [];
   // The command comes from the journal. The person who resumed the rollout may have reviewed a different one.
   refuseNotAllowed("the rollout", [], [{ name: wave, health }], environment);
-  const own = {
+  const commandEnv = {
     ...commandEnvironment(environment),
     EMAIL_SECURITY_ROLLOUT: rollout,
     EMAIL_SECURITY_WAVE: wave,
-    EMAIL_SECURITY_TENANTS: changed.map(({ name }) => name).join(","),
+    EMAIL_SECURITY_TENANTS: changedTenants.map(({ name }) => name).join(","),
   };
   const child = spawn(program, args, {
-    env: own,
+    env: commandEnv,
     stdio: ["ignore", "pipe", "pipe"],
     // Ctrl-C in the terminal is for the rollout, which finishes the check.
     detached: true,
   });
-  let isLate = false;
-  const end = (): void => {
+  let hasTimedOut = false;
+  const kill = (): void => {
     try {
       // Kills the whole group, including the command's own children.
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
@@ -87,48 +87,48 @@ async function commandFailed(
     }
   };
   const timer = setTimeout(() => {
-    isLate = true;
-    end();
+    hasTimedOut = true;
+    kill();
   }, timeoutMs);
-  aborted?.addEventListener("abort", end);
-  let printed = "";
+  aborted?.addEventListener("abort", kill);
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
-      printed = `${printed}${text}`.slice(-MAX_PRINTED);
+      output = `${output}${text}`.slice(-MAX_OUTPUT_LENGTH);
     });
   }
   return await new Promise<readonly string[]>((resolve) => {
     child.once("error", (error) => resolve([`${quote(program)} can't be run: ${printable(error.message)}.`]));
     child.once("close", (code, signal) => {
-      if (code === 0 && !isLate) return resolve([]);
-      const last = printable(printed.trim().split("\n").at(-1) ?? "");
-      const how = isLate
+      if (code === 0 && !hasTimedOut) return resolve([]);
+      const lastLine = printable(output.trim().split("\n").at(-1) ?? "");
+      const outcome = hasTimedOut
         ? `took longer than ${timeoutMs / 1_000} s, and was killed`
         : `ended with ${signal ?? code}`;
-      resolve([`${quote(program)} ${how}${last === "" ? "" : `: ${last}`}.`]);
+      resolve([`${quote(program)} ${outcome}${lastLine === "" ? "" : `: ${lastLine}`}.`]);
     });
   }).finally(() => {
     clearTimeout(timer);
-    aborted?.removeEventListener("abort", end);
+    aborted?.removeEventListener("abort", kill);
   });
 }
 
-const MAX_PRINTED = 4_096;
+const MAX_OUTPUT_LENGTH = 4_096;
 
 /** The maximum number of concurrent tenants. */
-const AT_ONCE = 8;
+const CHECK_CONCURRENCY = 8;
 
-async function manyThreats(
-  limit: ThreatLimit,
-  changed: readonly TenantRecord[],
+async function findThreatRises(
+  threatLimit: ThreatLimit,
+  changedTenants: readonly TenantRecord[],
   context: HealthContext,
 ): Promise<readonly string[]> {
-  const found: ThreatRise[] = [];
-  await eachAtOnce(changed, AT_ONCE, async (tenant) => {
-    const one = await tooManyThreats(limit, tenant, context);
-    if (one !== undefined) found.push(one);
+  const rises: ThreatRise[] = [];
+  await eachAtOnce(changedTenants, CHECK_CONCURRENCY, async (tenant) => {
+    const one = await findThreatRise(threatLimit, tenant, context);
+    if (one !== undefined) rises.push(one);
   });
-  return found
+  return rises
     .sort((one, other) => other.rise - one.rise || (one.message < other.message ? -1 : 1))
     .map(({ message }) => message);
 }
@@ -140,7 +140,7 @@ interface ThreatRise {
 }
 
 /** Compares the threats since a tenant's change with those of an equally long period before it, using the totals of two windows. */
-async function tooManyThreats(
+async function findThreatRise(
   { risePercent, min }: ThreatLimit,
   { target, finishedAtMs }: TenantRecord,
   { reach, addresses, now }: HealthContext,
@@ -148,17 +148,19 @@ async function tooManyThreats(
   const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
   try {
     const key = await readKey(target, reach);
-    const count = async (client: SettingsClient) =>
-      [await total(client, minutes), await total(client, 2 * minutes)] as const;
-    const [since, both] = await addresses.ask(
+    const countWindows = async (client: SettingsClient) =>
+      [await countThreats(client, minutes), await countThreats(client, 2 * minutes)] as const;
+    const [countAfter, countTotal] = await addresses.ask(
       target,
-      async (asking: Asking) => await withTargetClient(target, key, reach, count, asking),
+      async (requestPolicy: Asking) =>
+        await withTargetClient(target, key, reach, countWindows, requestPolicy),
     );
-    const before = Math.max(0, both - since);
-    if (since - before < min || since <= before * (1 + risePercent / 100)) return undefined;
+    const countBefore = Math.max(0, countTotal - countAfter);
+    if (countAfter - countBefore < min || countAfter <= countBefore * (1 + risePercent / 100))
+      return undefined;
     return {
-      rise: since - before,
-      message: `${quote(target.name)} has ${since} threats in the ${minutes} min since its change, and had ${before} in as long before it.`,
+      rise: countAfter - countBefore,
+      message: `${quote(target.name)} has ${countAfter} threats in the ${minutes} min since its change, and had ${countBefore} in as long before it.`,
     };
   } catch (error) {
     return {
@@ -168,15 +170,15 @@ async function tooManyThreats(
   }
 }
 
-async function total(client: SettingsClient, minutes: number): Promise<number> {
+async function countThreats(client: SettingsClient, minutes: number): Promise<number> {
   const page = await client.threats.list({ minutes_ago: minutes, page_size: 1 });
   if (page.total === undefined) throw new Error("the service tells no total");
   return page.total;
 }
 
-const SHOWN = 10;
+const MAX_PROBLEMS = 10;
 
-function atMost(found: readonly string[]): string {
-  const more = found.length > SHOWN ? [`… and ${found.length - SHOWN} more.`] : [];
-  return [...found.slice(0, SHOWN), ...more].join(" ");
+function formatFirstProblems(problems: readonly string[]): string {
+  const truncation = problems.length > MAX_PROBLEMS ? [`… and ${problems.length - MAX_PROBLEMS} more.`] : [];
+  return [...problems.slice(0, MAX_PROBLEMS), ...truncation].join(" ");
 }

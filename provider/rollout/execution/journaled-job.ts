@@ -28,7 +28,7 @@ export type Change = (claimed: ClaimedTenant, secrets: string[], signal: AbortSi
  */
 export function journaledJob(
   { journal, worker, environment, next }: JournaledJobOptions,
-  change: Change,
+  changeTenant: Change,
 ): DoJob {
   return async (job: Job, signal: AbortSignal) => {
     const claimed = await journal.begin(job, worker);
@@ -39,7 +39,7 @@ export function journaledJob(
     const secrets: string[] = [];
     let failure: TenantError | undefined;
     try {
-      await change(claimed, secrets, signal);
+      await changeTenant(claimed, secrets, signal);
     } catch (error) {
       // Whoever aborted the job decides whether another worker takes the tenant or a resumed run does.
       if (signal.aborted) return;

@@ -48,13 +48,13 @@ export async function assertNoOtherTenant(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   if (isNothing(identity)) return;
-  const whose = { project, ...withoutUndefined({ backend }) };
-  const same = await findSameTargetsIn(
+  const scope = { project, ...withoutUndefined({ backend }) };
+  const duplicates = await findSameTargetsIn(
     new Map([[target, identity]]),
-    async () => await rememberedIdentities(database, whose, [], "all"),
+    async () => await rememberedIdentities(database, scope, [], "all"),
     (name) => acceptsEmptyTenant(environment, name),
   );
-  if (same.length > 0) throw new SameTenantError(same, "Nothing was written to it.");
+  if (duplicates.length > 0) throw new SameTenantError(duplicates, "Nothing was written to it.");
 }
 
 /**
@@ -68,9 +68,9 @@ export async function assertNoOtherKey(
   journal: Journal,
 ): Promise<void> {
   const { target } = claimed;
-  const others = await journal.identitiesLike(claimed, identity);
-  const same = findSameTargets(new Map([[target, identity], ...others]));
-  const own = same.filter(({ read }) => read.includes(target));
-  if (own.length > 0)
-    throw new SameTenantError(own, "The tenant was empty when it was planned. It was written to.");
+  const otherIdentities = await journal.identitiesLike(claimed, identity);
+  const duplicates = findSameTargets(new Map([[target, identity], ...otherIdentities]));
+  const ownDuplicates = duplicates.filter(({ read }) => read.includes(target));
+  if (ownDuplicates.length > 0)
+    throw new SameTenantError(ownDuplicates, "The tenant was empty when it was planned. It was written to.");
 }

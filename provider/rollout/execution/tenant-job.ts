@@ -74,12 +74,12 @@ export interface WorkPlace {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-const LOCK_WAIT_MS = 10 * 60_000;
+const DEFAULT_LOCK_WAIT_MS = 10 * 60_000;
 const LOCK_POLL_MS = 2_000;
 /** Longer than an engine survives its worker: it ends when notified, or when its next rate-limit request fails. */
-const ORPHAN_MS = 30_000;
+const ORPHAN_TIMEOUT_MS = 30_000;
 /** Far longer than creating a stack takes, including Pulumi's own retries. */
-const CREATION_MS = 5 * 60_000;
+const STACK_CREATION_TIMEOUT_MS = 5 * 60_000;
 
 /**
  * Changes one tenant: runs `pulumi up`, enforces the plan, and checks that the tenant then matches the declared state. Records the outcome
@@ -88,12 +88,13 @@ const CREATION_MS = 5 * 60_000;
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
   const { addresses, commands = new RolloutCommands() } = options;
-  const next = ({ job, spec }: ClaimedTenant): NextCommands => nextCommands(job.rollout, spec, commands);
-  return journaledJob({ ...options, next }, async (claimed, secrets, signal) => {
+  const getNextCommands = ({ job, spec }: ClaimedTenant): NextCommands =>
+    nextCommands(job.rollout, spec, commands);
+  return journaledJob({ ...options, next: getNextCommands }, async (claimed, secrets, signal) => {
     const { target } = claimed;
     try {
       await addresses.ensureAnswers(target);
-      await apply(claimed, secrets, signal, options);
+      await applyPlan(claimed, secrets, signal, options);
       addresses.learned(target, undefined);
     } catch (error) {
       if (!signal.aborted) addresses.learned(target, error);
@@ -102,7 +103,7 @@ export function tenantJob(options: TenantJobOptions): DoJob {
   });
 }
 
-async function apply(
+async function applyPlan(
   claimed: ClaimedTenant,
   secrets: string[],
   signal: AbortSignal,
@@ -113,15 +114,15 @@ async function apply(
   const key = await readKey(target, { environment });
   secrets.push(key);
   const engine = await readyPulumi(options.log);
-  const place = await options.workFolder(job.rollout);
-  const limit = limitOf(spec.services, target);
+  const workspace = await options.workFolder(job.rollout);
+  const serviceLimit = limitOf(spec.services, target);
   using scratch = inTemporaryFolder(() => scratchFolder("plan"));
-  const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
+  const grant = await office.grant(target.baseUrl, serviceLimit, () => !signal.aborted);
   try {
     const planFile = join(scratch.path, "plan.json");
     const { only } = summary;
-    const held = only === undefined ? plan : JSON.stringify({ ...(JSON.parse(plan) as object), only });
-    inTemporaryFolder(() => writeFileSync(planFile, held, { mode: 0o600 }));
+    const planJson = only === undefined ? plan : JSON.stringify({ ...(JSON.parse(plan) as object), only });
+    inTemporaryFolder(() => writeFileSync(planFile, planJson, { mode: 0o600 }));
     const request = {
       stack: target.stack,
       isThere: summary.isStackThere,
@@ -131,16 +132,16 @@ async function apply(
       settings: target.settings,
       ...(summary.first === undefined ? {} : { first: summary.first }),
       ...(only === undefined ? {} : { targets: only.targets }),
-      ...withoutUndefined({ marker: markerOf(claimed) }),
+      ...withoutUndefined({ marker: buildStackMarker(claimed) }),
       today: spec.today,
-      folder: place.folder,
+      folder: workspace.folder,
       command: engine.command,
       version: engine.version,
-      environment: plain({
-        ...engine.environment(place.environment),
-        NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
+      environment: withoutUnsetVariables({
+        ...engine.environment(workspace.environment),
+        NODE_OPTIONS: withParentWatch(workspace.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key, environment),
-        ...sameTenantAs(summary),
+        ...buildSameTenantEnv(summary),
         ...expectedTenant(target, summary.identity),
         ...grant.environment,
         [PLAN_FILE]: planFile,
@@ -149,43 +150,44 @@ async function apply(
         ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
       }),
     };
-    const stack = { project: spec.project, stack: target.stack, ...place };
-    const permits: Reach["permits"] = (_target, isAllowed) =>
-      office.permits(target.baseUrl, limit, isAllowed);
-    const reach = { environment, permits, signal };
-    const readNow = async (): Promise<Observed> => (await readTenant(target, key, reach)).observed;
+    const stack = { project: spec.project, stack: target.stack, ...workspace };
+    const getTokens: Reach["permits"] = (_target, isAllowed) =>
+      office.permits(target.baseUrl, serviceLimit, isAllowed);
+    const requestContext = { environment, permits: getTokens, signal };
+    const readIdentity = async (): Promise<Observed> =>
+      (await readTenant(target, key, requestContext)).observed;
     const identify = (observed: Observed): TenantIdentity => identityOfObserved(target.baseUrl, observed);
     // Another key of this tenant may have been used since the planning.
     if (wasEmpty(summary)) {
-      await assertNoOtherTenant(claimed, identify(await readNow()), options.journal, environment);
+      await assertNoOtherTenant(claimed, identify(await readIdentity()), options.journal, environment);
     }
-    for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
-    const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
-      const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
-        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayBePending }, signal),
+    for (const repair of await repairStackFiles(stack)) await options.journal.note(claimed, repair);
+    const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
+      const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
+        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayHavePending }, signal),
       );
-      return await whenUnlocked(claimed, stack, signal, options, up);
+      return await runWhenUnlocked(claimed, stack, signal, options, up);
     };
-    let result = await upAs(request.environment);
+    let result = await runUp(request.environment);
     const code = result.ok ? undefined : codeIn(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
-      const now = await readNow().catch(() => undefined);
-      if (now !== undefined) {
-        await assertNoOtherTenant(claimed, identify(now), options.journal, options.environment);
+      const currentIdentity = await readIdentity().catch(() => undefined);
+      if (currentIdentity !== undefined) {
+        await assertNoOtherTenant(claimed, identify(currentIdentity), options.journal, options.environment);
       }
-      const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
-      const mayBeOwn = now !== undefined && mayBePlanned(claimed, now);
-      if (code === "ERR_OTHER_TENANT" && planned !== undefined && mayBeOwn) {
+      const { [PLANNED_IDENTITY]: plannedIdentity, ...environment } = request.environment;
+      const mayBeOwn = currentIdentity !== undefined && mayBePlanned(claimed, currentIdentity);
+      if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {
         await noted(
           options.journal,
           claimed,
           "It doesn't hold what it held when it was planned, and nothing shows that it is another tenant: retried.",
         );
-        result = await upAs(environment);
+        result = await runUp(environment);
       }
     }
-    if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
-    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
+    if (!result.ok) throw toProviderError(tornState(stackFiles(stack)) ?? result.message);
+    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), requestContext);
     // A tenant that was empty at planning time is identified by its present content.
     if (identity !== undefined) {
       try {
@@ -196,23 +198,23 @@ async function apply(
         if (!isOfStorage(error)) throw error;
       }
     }
-    if (left.length > 0) throw notAsDeclared(target, left);
+    if (left.length > 0) throw buildNotAsDeclaredError(target, left);
   } finally {
     grant.revoke();
   }
 }
 
 /** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
-function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, now: Observed): boolean {
+function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, currentIdentity: Observed): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
-  if (isTenantOf(identity, target.baseUrl, now) !== false) return true;
+  if (isTenantOf(identity, target.baseUrl, currentIdentity) !== false) return true;
   // An attempt that was interrupted may have removed what identified it.
   return attempt > 1 && !parsePlan(plan, "the plan").changes.every(({ sign }) => sign === "add");
 }
 
 /** What the stack's state says of its last rollout from now on. */
-function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
+function buildStackMarker({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
   const { added, changed, removed } = summary.planned;
   const isChanged = spec.task === undefined && added + changed + removed > 0;
   const identity = summary.identity && shrinkIdentity(summary.identity);
@@ -223,7 +225,7 @@ function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | und
 }
 
 /** The planned state of the tenant, as environment variables of the provider. */
-function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
+function buildSameTenantEnv({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
   return {
     ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
     ...(acceptsEmptyTenant === true ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
@@ -231,78 +233,81 @@ function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Recor
 }
 
 /** Retries once after the engine died, with a note in the journal. The retry finds what the first attempt did. */
-function oneMoreTry(
+function retryAfterProcessDeath(
   claimed: ClaimedTenant,
   journal: Journal,
   signal: AbortSignal,
-  up: (mayBePending: boolean) => Promise<UpResult>,
-): (mayBePending: boolean) => Promise<UpResult> {
-  let isSecond = false;
-  return async (mayBePending) => {
-    const result = await up(mayBePending || isSecond);
-    if (result.ok || result.isLocked || isSecond || signal.aborted || !hasDied(result.message)) return result;
-    isSecond = true;
-    const [what] = result.message.split("\n");
-    await noted(journal, claimed, `${excerpt(what ?? "", 300)} Tried once more.`);
+  up: (mayHavePending: boolean) => Promise<UpResult>,
+): (mayHavePending: boolean) => Promise<UpResult> {
+  let hasRetried = false;
+  return async (mayHavePending) => {
+    const result = await up(mayHavePending || hasRetried);
+    if (result.ok || result.isLocked || hasRetried || signal.aborted || !hasDied(result.message))
+      return result;
+    hasRetried = true;
+    const [firstLine] = result.message.split("\n");
+    await noted(journal, claimed, `${excerpt(firstLine ?? "", 300)} Tried once more.`);
     return await up(true);
   };
 }
 
 /** Runs the engine, and waits while another run holds the stack's lock. Removes a lock that a dead process left behind. */
-async function whenUnlocked(
+async function runWhenUnlocked(
   claimed: ClaimedTenant,
-  place: StackWithFolder,
+  workspace: StackWithFolder,
   signal: AbortSignal,
-  { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
+  { journal, lockWaitMs = DEFAULT_LOCK_WAIT_MS }: TenantJobOptions,
   up: (isUnlocked: boolean) => Promise<UpResult>,
 ): Promise<UpResult> {
   const { takenOverFrom, summary } = claimed;
   const startedAt = Date.now();
-  let heldSince = startedAt;
-  let told: string | undefined;
+  let lockedSince = startedAt;
+  let lastOwners: string | undefined;
   let isUnlocked = false;
   for (;;) {
     const result = await up(isUnlocked);
     if (result.ok || !result.isLocked) return result;
     const waitedMs = Date.now() - startedAt;
-    const { owners, told: who } = stackLocks(result.message);
-    if (told !== who) heldSince = Date.now();
-    const isOrphans = (host: string) =>
-      waitedMs > ORPHAN_MS && takenOverFrom?.startsWith(`${host}:`) === true;
+    const { owners, told: ownersText } = stackLocks(result.message);
+    if (lastOwners !== ownersText) lockedSince = Date.now();
+    const isOrphanedBy = (host: string) =>
+      waitedMs > ORPHAN_TIMEOUT_MS && takenOverFrom?.startsWith(`${host}:`) === true;
     // Pulumi removes all locks of a stack together, so none may belong to a running process.
-    const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphans(owner.host)) === true;
-    const mayBeNever = owners !== undefined && !summary.isStackThere && Date.now() - heldSince > CREATION_MS;
-    const isNeverMade = mayBeNever && !(await isStackThere(place));
-    if (isDead || isNeverMade) {
+    const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphanedBy(owner.host)) === true;
+    const mayNeverExist =
+      owners !== undefined && !summary.isStackThere && Date.now() - lockedSince > STACK_CREATION_TIMEOUT_MS;
+    const wasNeverCreated = mayNeverExist && !(await isStackThere(workspace));
+    if (isDead || wasNeverCreated) {
       await noted(
         journal,
         claimed,
-        `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
+        `the stack's lock was left behind by ${ownersText}, which is gone; it is taken away`,
       );
-      await removeLocks(place);
+      await removeLocks(workspace);
       isUnlocked = true;
       continue;
     }
-    if (waitedMs >= lockWaitMs) throw await stillLocked(claimed, place, who, waitedMs);
-    if (told !== who) await noted(journal, claimed, `the stack is locked by ${who}; waiting for it`);
-    told = who;
+    if (waitedMs >= lockWaitMs) throw await buildStackLockedError(claimed, workspace, ownersText, waitedMs);
+    if (lastOwners !== ownersText)
+      await noted(journal, claimed, `the stack is locked by ${ownersText}; waiting for it`);
+    lastOwners = ownersText;
     await sleep(LOCK_POLL_MS, undefined, { signal });
   }
 }
 
-async function stillLocked(
+async function buildStackLockedError(
   { target: { name, stack } }: ClaimedTenant,
-  place: StackWithFolder,
-  who: string,
+  workspace: StackWithFolder,
+  ownersText: string,
   waitedMs: number,
 ): Promise<RolloutError> {
   // Pulumi can't unlock a stack that doesn't exist yet. A run that waits longer than the creation takes removes the lock.
-  const way = (await isStackThere(place))
-    ? await unlockAdvice(place)
-    : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${CREATION_MS / 60_000} min: leave out --lock-wait`;
+  const advice = (await isStackThere(workspace))
+    ? await unlockAdvice(workspace)
+    : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${STACK_CREATION_TIMEOUT_MS / 60_000} min: leave out --lock-wait`;
   return new RolloutError(
     "ERR_STACK_LOCKED",
-    `The stack ${quote(stack)} of ${quote(name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. ${way}`,
+    `The stack ${quote(stack)} of ${quote(name)} is locked by ${ownersText}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. ${advice}`,
   );
 }
 
@@ -318,21 +323,22 @@ function nextCommands(
   };
 }
 
-function failureOf(message: string): Error {
+function toProviderError(message: string): Error {
   // The provider's own code, if the engine reports one.
   return new EmailSecurityError(codeIn(new Error(message)), message);
 }
 
-const SHOWN = 10;
+const MAX_MISMATCHES = 10;
 
-function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError {
-  const more = left.length > SHOWN ? [`  … ${leftOutText(left.length - SHOWN)}`] : [];
+function buildNotAsDeclaredError({ name }: Target, mismatches: readonly string[]): RolloutError {
+  const truncation =
+    mismatches.length > MAX_MISMATCHES ? [`  … ${leftOutText(mismatches.length - MAX_MISMATCHES)}`] : [];
   return new RolloutError(
     "ERR_ROLLOUT_NOT_AS_DECLARED",
     [
       `Everything was written, and ${quote(name)} is not as declared:`,
-      ...left.slice(0, SHOWN).map((line) => `  ${line}`),
-      ...more,
+      ...mismatches.slice(0, MAX_MISMATCHES).map((line) => `  ${line}`),
+      ...truncation,
     ].join("\n"),
   );
 }
@@ -343,7 +349,7 @@ function withParentWatch(options = ""): string {
   return `${options} --require "${file}"`.trim();
 }
 
-function plain(environment: NodeJS.ProcessEnv): Record<string, string> {
+function withoutUnsetVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );

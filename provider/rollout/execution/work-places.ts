@@ -17,15 +17,16 @@ export class WorkPlaces {
 
   /** @throws {RolloutError} if this machine's state backend differs from the rollout's. */
   async of(rollout: string): Promise<WorkPlace> {
-    const place = this.#places.get(rollout) ?? this.#layOut(rollout);
-    this.#places.set(rollout, place);
+    const workspace = this.#places.get(rollout) ?? this.#layOut(rollout);
+    this.#places.set(rollout, workspace);
     // The read or layout may succeed on a later attempt.
-    place.catch(() => this.#places.delete(rollout));
-    return await place;
+    workspace.catch(() => this.#places.delete(rollout));
+    return await workspace;
   }
 
   close(): void {
-    for (const place of this.#places.values()) void place.then(({ remove }) => remove()).catch(() => {});
+    for (const workspace of this.#places.values())
+      void workspace.then(({ remove }) => remove()).catch(() => {});
   }
 
   async #layOut(rollout: string): Promise<WorkPlace & Pick<WorkFolder, "remove">> {

@@ -5,10 +5,10 @@ import { dangerRank } from "../../settings/danger";
 import type { ToldLine } from "./told-page";
 
 /** Formats names, and counts those beyond `most`: `t001`; `t001, t002, t003 and 37 more`. */
-export function namesWords(names: readonly string[], most = 5): Words {
-  const shown = names.slice(0, most).map((name): Words => [given(name)]);
-  const more = names.length - shown.length;
-  return more > 0 ? say`${join(shown, ", ")} and ${number(more)} more` : join(shown, ", ");
+export function namesWords(tenantNames: readonly string[], maxNames = 5): Words {
+  const shown = tenantNames.slice(0, maxNames).map((name): Words => [given(name)]);
+  const remaining = tenantNames.length - shown.length;
+  return remaining > 0 ? say`${join(shown, ", ")} and ${number(remaining)} more` : join(shown, ", ");
 }
 
 /** Formats a change: `deny evil.example`, `allow → deny news.example`, `VIP ceo@acme.example`. */
@@ -26,7 +26,7 @@ export function whatWords({
   if (kind === "vip") return say`VIP ${valueWords(value)}`;
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   const list = join(
-    lists.map((one): Words => [given(one)]),
+    lists.map((listName): Words => [given(listName)]),
     " → ",
   );
   return lists.length === 0 ? valueWords(value) : say`${list} ${valueWords(value)}`;
@@ -42,16 +42,16 @@ export interface SharedChange<Of> {
 export function sharedChanges<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
 ): readonly SharedChange<Of>[] {
-  const shared = new Map<string, { readonly change: Of; readonly names: string[] }>();
+  const byContent = new Map<string, { readonly change: Of; readonly names: string[] }>();
   for (const { name, changes } of tenants) {
     for (const change of changes) {
-      const told = JSON.stringify(change);
-      const known = shared.get(told) ?? { change, names: [] };
-      shared.set(told, known);
-      known.names.push(name);
+      const content = JSON.stringify(change);
+      const group = byContent.get(content) ?? { change, names: [] };
+      byContent.set(content, group);
+      group.names.push(name);
     }
   }
-  return [...shared.values()].sort(
+  return [...byContent.values()].sort(
     (one, other) =>
       dangerRank(changeTransition(one.change)) - dangerRank(changeTransition(other.change)) ||
       other.names.length - one.names.length,
@@ -61,14 +61,14 @@ export function sharedChanges<Of extends ChangedLists>(
 /**
  * Formats the shared changes, one line each.
  *
- * @param line formats one change, without its tenants.
+ * @param buildLine formats one change, without its tenants.
  */
 export function sharedLines<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
-  line: (change: Of) => ToldLine,
+  buildLine: (change: Of) => ToldLine,
 ): readonly ToldLine[] {
   return sharedChanges(tenants).map(({ change, names }) => {
-    const { words, ...rest } = line(change);
+    const { words, ...rest } = buildLine(change);
     return {
       ...rest,
       words: say`${words} in ${names.length > 1 && names.length === tenants.length ? `all ${number(names.length)}` : namesWords(names)}`,

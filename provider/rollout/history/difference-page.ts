@@ -14,67 +14,76 @@ import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /** Builds the page that compares two rollouts. A difference that several tenants share appears once. */
 export function differencePage({ from, to, tenants, same }: RolloutDifference): ToldPage {
-  const both = tenants.filter(({ only }) => only === undefined);
-  const changed = both.filter(({ changes }) => changes.length > 0);
-  const unlike = both.flatMap((one) => notBrought(one, from.id, to.id));
+  const comparable = tenants.filter(({ only }) => only === undefined);
+  const changed = comparable.filter(({ changes }) => changes.length > 0);
+  const notAppliedLines = comparable.flatMap((tenant) => buildNotAppliedLines(tenant, from.id, to.id));
   return {
     title: say`From ${given(from.id)} to ${given(to.id)}`,
     about: [
       say`${given(from.digest)} → ${given(to.digest)}`,
-      [`Of the tenants of both, ${number(both.length)} differ and ${number(same)} are declared alike.`],
+      [`Of the tenants of both, ${number(comparable.length)} differ and ${number(same)} are declared alike.`],
     ],
     parts: [
-      ...part(
+      ...buildPageSection(
         say`Declared otherwise in ${counted(changed.length, "tenant")}`,
-        sharedLines(changed, changeLine),
+        sharedLines(changed, buildDeclaredChangeLine),
       ),
-      ...part(["Can't be compared"], both.flatMap(unreadableLine)),
-      ...part(["Not brought to what was declared"], unlike),
-      ...onlyIn(tenants, "from", from.id),
-      ...onlyIn(tenants, "to", to.id),
+      ...buildPageSection(["Can't be compared"], comparable.flatMap(buildUnreadableLines)),
+      ...buildPageSection(["Not brought to what was declared"], notAppliedLines),
+      ...buildOnlyInSection(tenants, "from", from.id),
+      ...buildOnlyInSection(tenants, "to", to.id),
     ],
   };
 }
 
-function part(heading: Words, lines: readonly ToldLine[]): readonly ToldPart[] {
+function buildPageSection(heading: Words, lines: readonly ToldLine[]): readonly ToldPart[] {
   return lines.length === 0 ? [] : [{ heading, lines }];
 }
 
-function notBrought({ name, states = {} }: TenantDifference, from: string, to: string): readonly ToldLine[] {
-  const told = [
+function buildNotAppliedLines(
+  { name, states = {} }: TenantDifference,
+  from: string,
+  to: string,
+): readonly ToldLine[] {
+  const sides = [
     [from, states.from],
     [to, states.to],
   ] as const;
-  return told.flatMap(([id, state]) =>
+  return sides.flatMap(([id, state]) =>
     state === undefined
       ? []
       : [{ mark: "!", words: say`${given(name)} by ${given(id)}: ${TENANT_STATES[state].word}` }],
   );
 }
 
-function unreadableLine({ name, unreadable }: TenantDifference): readonly ToldLine[] {
+function buildUnreadableLines({ name, unreadable }: TenantDifference): readonly ToldLine[] {
   return unreadable === undefined ? [] : [{ mark: "!", words: say`${given(name)}: ${sentence(unreadable)}` }];
 }
 
-function changeLine(change: DeclaredChange): ToldLine {
+function buildDeclaredChangeLine(change: DeclaredChange): ToldLine {
   const { sign, before, after } = change;
-  const facts =
+  const details =
     before !== undefined && after !== undefined
       ? FIELDS.filter(
           (field) => field !== "list" && before[field]?.toString() !== after[field]?.toString(),
-        ).map((field): Words => say`${NAMES[field]} ${shown(before[field])} → ${shown(after[field])}`)
+        ).map(
+          (field): Words =>
+            say`${FIELD_LABELS[field]} ${formatValue(before[field])} → ${formatValue(after[field])}`,
+        )
       : FIELDS.flatMap((field) => {
-          const told = (after ?? before)?.[field];
-          return field === "list" || told === undefined ? [] : [say`${NAMES[field]} ${given(String(told))}`];
+          const value = (after ?? before)?.[field];
+          return field === "list" || value === undefined
+            ? []
+            : [say`${FIELD_LABELS[field]} ${given(String(value))}`];
         });
   return {
     mark: SIGNS[sign],
     words: whatWords(change),
-    ...(facts.length === 0 ? {} : { more: [join(facts, " · ")] }),
+    ...(details.length === 0 ? {} : { more: [join(details, " · ")] }),
   };
 }
 
-const NAMES: Readonly<Record<keyof DeclaredAs, string>> = {
+const FIELD_LABELS: Readonly<Record<keyof DeclaredAs, string>> = {
   list: "list",
   ...(Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].label])) as Record<
     TextFieldName,
@@ -82,12 +91,16 @@ const NAMES: Readonly<Record<keyof DeclaredAs, string>> = {
   >),
 };
 
-function shown(value: unknown): Words {
+function formatValue(value: unknown): Words {
   return value === undefined ? ["none"] : [given(String(value))];
 }
 
-function onlyIn(tenants: readonly TenantDifference[], only: "from" | "to", id: string): ToldPart[] {
-  const names = tenants.filter((one) => one.only === only).map(({ name }) => name);
+function buildOnlyInSection(
+  tenants: readonly TenantDifference[],
+  side: "from" | "to",
+  id: string,
+): ToldPart[] {
+  const names = tenants.filter((tenant) => tenant.only === side).map(({ name }) => name);
   if (names.length === 0) return [];
   return [
     {

@@ -29,26 +29,26 @@ export async function differenceOf(
   to: string,
   commands = new RolloutCommands(),
 ): Promise<RolloutDifference> {
-  const [one, other] = [await sideOf(journal, from, commands), await sideOf(journal, to, commands)];
+  const [one, other] = [await readSide(journal, from, commands), await readSide(journal, to, commands)];
   const names = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
   const tenants: TenantDifference[] = [];
-  let same = 0;
+  let sameCount = 0;
   for (const name of names) {
-    const difference = ofTenant(name, one, other);
-    if (difference === undefined) same += 1;
+    const difference = compareTenantDeclarations(name, one, other);
+    if (difference === undefined) sameCount += 1;
     else tenants.push(difference);
   }
-  return { format: DIFFERENCE_FORMAT, from: one.compared, to: other.compared, tenants, same };
+  return { format: DIFFERENCE_FORMAT, from: one.compared, to: other.compared, tenants, same: sameCount };
 }
 
-interface Side {
+interface RolloutSide {
   readonly compared: RolloutDifference["from"];
   readonly tenants: ReadonlyMap<string, TenantRecord>;
   /** The settings that the files declare for a tenant, or the reason why they can't be read. */
   readonly settings: (tenant: TenantRecord) => Settings | string;
 }
 
-async function sideOf(journal: Journal, id: string, commands: RolloutCommands): Promise<Side> {
+async function readSide(journal: Journal, id: string, commands: RolloutCommands): Promise<RolloutSide> {
   const { spec, digest } = await journal.record(id);
   const { today, prunedAtMs } = spec;
   if (prunedAtMs !== undefined) {
@@ -58,7 +58,7 @@ async function sideOf(journal: Journal, id: string, commands: RolloutCommands): 
     );
   }
   const files = await journal.files(id);
-  const readFile = readerOf(files);
+  const readFile = createBundleReader(files);
   const cache: ReadCache = new Map();
   return {
     compared: { id, digest, today },
@@ -73,7 +73,7 @@ async function sideOf(journal: Journal, id: string, commands: RolloutCommands): 
 }
 
 /** Reads only from the bundle, never from the disk. */
-function readerOf({ bundle }: PackedFiles): (path: string) => string {
+function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
   return (path) => {
     const bytes = bundle.get(posix.normalize(path.replaceAll("\\", "/")));
     if (bytes === undefined) throw new Error("the rollout kept no such file");
@@ -81,56 +81,64 @@ function readerOf({ bundle }: PackedFiles): (path: string) => string {
   };
 }
 
-function ofTenant(name: string, one: Side, other: Side): TenantDifference | undefined {
+function compareTenantDeclarations(
+  name: string,
+  one: RolloutSide,
+  other: RolloutSide,
+): TenantDifference | undefined {
   const [before, after] = [one.tenants.get(name), other.tenants.get(name)];
   if (before === undefined || after === undefined) {
     return { name, only: before === undefined ? "to" : "from", changes: [] };
   }
-  const [was, is] = [one.settings(before), other.settings(after)];
-  const unreadable = typeof was === "string" ? was : typeof is === "string" ? is : undefined;
-  const states = withoutUndefined({ from: notAsDeclared(before), to: notAsDeclared(after) });
-  const more = Object.keys(states).length === 0 ? {} : { states };
-  if (typeof was === "string" || typeof is === "string") {
-    return { name, ...more, changes: [], ...withoutUndefined({ unreadable }) };
+  const [oldSettings, newSettings] = [one.settings(before), other.settings(after)];
+  const unreadable =
+    typeof oldSettings === "string" ? oldSettings : typeof newSettings === "string" ? newSettings : undefined;
+  const states = withoutUndefined({ from: getUnappliedState(before), to: getUnappliedState(after) });
+  const stateFields = Object.keys(states).length === 0 ? {} : { states };
+  if (typeof oldSettings === "string" || typeof newSettings === "string") {
+    return { name, ...stateFields, changes: [], ...withoutUndefined({ unreadable }) };
   }
-  const changes = changesBetween(declaredIn(was), declaredIn(is));
-  return changes.length === 0 ? undefined : { name, ...more, changes };
+  const changes = compareDeclarations(listDeclaredElements(oldSettings), listDeclaredElements(newSettings));
+  return changes.length === 0 ? undefined : { name, ...stateFields, changes };
 }
 
 /** The state of a tenant that did not reach its declared settings. */
-function notAsDeclared({ state }: TenantRecord): TenantState | undefined {
+function getUnappliedState({ state }: TenantRecord): TenantState | undefined {
   return state === "done" || state === "unchanged" ? undefined : state;
 }
 
-type Declarations = ReadonlyMap<
+type DeclaredElements = ReadonlyMap<
   string,
   Pick<DeclaredChange, "kind" | "key" | "value"> & { readonly as: DeclaredAs }
 >;
 
-function declaredIn({ entries, vips }: Settings): Declarations {
-  const all = [
-    ...entries.map((one) => ({ one, value: one.value, own: { list: one.list } })),
-    ...vips.map((one) => ({ one, value: one.email, own: {} })),
+function listDeclaredElements({ entries, vips }: Settings): DeclaredElements {
+  const elements = [
+    ...entries.map((element) => ({ one: element, value: element.value, own: { list: element.list } })),
+    ...vips.map((element) => ({ one: element, value: element.email, own: {} })),
   ];
   return new Map(
-    all.map(({ one, value, own }) => [
+    elements.map(({ one, value, own }) => [
       `${one.kind} ${one.key}`,
       { kind: one.kind, key: one.key, value, as: { ...own, ...textsOf(one) } },
     ]),
   );
 }
 
-function changesBetween(was: Declarations, is: Declarations): readonly DeclaredChange[] {
+function compareDeclarations(
+  oldDeclarations: DeclaredElements,
+  newDeclarations: DeclaredElements,
+): readonly DeclaredChange[] {
   const changes: DeclaredChange[] = [];
-  for (const [name, { as: after, ...one }] of is) {
-    const before = was.get(name)?.as;
+  for (const [id, { as: after, ...one }] of newDeclarations) {
+    const before = oldDeclarations.get(id)?.as;
     if (before === undefined) changes.push({ sign: "add", ...one, after });
     else if (FIELDS.some((field) => before[field]?.toString() !== after[field]?.toString())) {
       changes.push({ sign: "change", ...one, before, after });
     }
   }
-  for (const [name, { as: before, ...one }] of was) {
-    if (!is.has(name)) changes.push({ sign: "remove", ...one, before });
+  for (const [id, { as: before, ...one }] of oldDeclarations) {
+    if (!newDeclarations.has(id)) changes.push({ sign: "remove", ...one, before });
   }
   return changes;
 }

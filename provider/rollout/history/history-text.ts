@@ -24,45 +24,45 @@ export function historyText(
       ? "There are no rollouts.\n"
       : `No rollout of those that were asked for changed ${printable(tenant)}, or tried to.\n`;
   }
-  const paper = new Paper(color, width);
-  for (const [index, one] of rollouts.entries()) {
-    if (index > 0) paper.gap();
-    paper.text(say`${given(one.id)}  ${stateWords(one, tenant)}  ${minute(one.startedAt)}`, {
+  const page = new Paper(color, width);
+  for (const [index, rollout] of rollouts.entries()) {
+    if (index > 0) page.gap();
+    page.text(say`${given(rollout.id)}  ${formatPastState(rollout, tenant)}  ${minute(rollout.startedAt)}`, {
       style: "bold",
     });
-    for (const words of linesOf(one)) paper.text(words, { indent: 4 });
+    for (const line of buildRolloutLines(rollout)) page.text(line, { indent: 4 });
   }
   if (older > 0) {
-    paper.gap();
-    paper.text([`… and ${counted(older, "older rollout")}; --limit shows more`], { style: "dim" });
+    page.gap();
+    page.text([`… and ${counted(older, "older rollout")}; --limit shows more`], { style: "dim" });
   }
-  return paper.toString();
+  return page.toString();
 }
 
 /** The state of a rollout, such as `done` or `interrupted`; with a tenant, the outcome of that tenant as well. */
-function stateWords(past: PastRollout, tenant = ""): Words {
-  const { tenantState } = past;
-  const word = stateWord(past);
+function formatPastState(rollout: PastRollout, tenant = ""): Words {
+  const { tenantState } = rollout;
+  const label = getStateLabel(rollout);
   return tenantState === undefined
-    ? [word]
-    : say`${word}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
+    ? [label]
+    : say`${label}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
 }
 
-function stateWord({ state, isHeld, rolledBackBy }: PastRollout): string {
+function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
   if (state === "rolled-back") return rolledBackBy === undefined ? "partly rolled back" : "rolled back";
   return state === "running" && !isHeld ? "interrupted" : state;
 }
 
-const SHOWN = 3;
+const MAX_CHANGES = 3;
 
-function linesOf(one: PastRollout): readonly Words[] {
+function buildRolloutLines(rollout: PastRollout): readonly Words[] {
   const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } =
-    one;
-  const took = between(one.startedAt, one.finishedAt);
-  const facts: Words[] = [
+    rollout;
+  const durationMs = between(rollout.startedAt, rollout.finishedAt);
+  const details: Words[] = [
     [given(source)],
-    [tenantsText(one)],
-    ...(took === undefined ? [] : [[`took ${duration(took)}`]]),
+    [formatTenantCounts(rollout)],
+    ...(durationMs === undefined ? [] : [[`took ${duration(durationMs)}`]]),
     ...(by === undefined ? [] : [say`by ${given(by)}`]),
     [given(digest)],
     ...(revision === undefined
@@ -70,8 +70,8 @@ function linesOf(one: PastRollout): readonly Words[] {
       : [say`commit ${given(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
   ];
   return [
-    join(facts, " · "),
-    ...(changes.length === 0 ? [] : [changesWords(one)]),
+    join(details, " · "),
+    ...(changes.length === 0 ? [] : [formatChanges(rollout)]),
     ...(rollsBack === undefined ? [] : [say`rolls back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
     ...taskWords(task),
     ...(reason === undefined ? [] : [[sentence(reason)]]),
@@ -82,23 +82,23 @@ function linesOf(one: PastRollout): readonly Words[] {
 }
 
 /** For example: `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
-function changesWords({ planned, changes }: PastRollout): Words {
-  const shown = changes
-    .slice(0, SHOWN)
+function formatChanges({ planned, changes }: PastRollout): Words {
+  const visibleChanges = changes
+    .slice(0, MAX_CHANGES)
     .map(
       (change): Words =>
         say`${SIGNS[change.sign]} ${given(listOf(change))} ${given(change.value)}${change.tenants > 1 ? ` in ${number(change.tenants)}` : ""}`,
     );
-  return say`${plannedText({ planned })}: ${join(shown, ", ")}${changes.length > SHOWN ? ", …" : ""}`;
+  return say`${plannedText({ planned })}: ${join(visibleChanges, ", ")}${changes.length > MAX_CHANGES ? ", …" : ""}`;
 }
 
 /** For example: `7 tenants, 1 failed, 2 left`. */
-function tenantsText({ counts }: PastRollout): string {
+function formatTenantCounts({ counts }: PastRollout): string {
   const { done, unchanged, failed, pending, released, running } = counts;
-  const left = pending + released + running;
+  const remaining = pending + released + running;
   return [
-    counted(done + unchanged + failed + left, "tenant"),
+    counted(done + unchanged + failed + remaining, "tenant"),
     ...(failed > 0 ? [`${number(failed)} failed`] : []),
-    ...(left > 0 ? [`${number(left)} left`] : []),
+    ...(remaining > 0 ? [`${number(remaining)} left`] : []),
   ].join(", ");
 }

@@ -19,27 +19,28 @@ export interface HistoryRequest {
 
 const SHOWN_CHANGES = 10;
 
-/** @param isHeld returns whether a run holds a rollout now. */
+/** @param isLocked returns whether a run holds a rollout now. */
 export async function historyOf(
   journal: Journal,
   { tenant, sinceMs = Number.NEGATIVE_INFINITY, beforeMs = Number.POSITIVE_INFINITY, limit }: HistoryRequest,
-  isHeld: (id: string) => Promise<boolean>,
+  isLocked: (id: string) => Promise<boolean>,
 ): Promise<RolloutHistory> {
-  const of = tenant === undefined ? undefined : await rolloutsOf(journal, tenant);
-  const meant = (await journal.records()).filter(
-    ({ id, startedAtMs = 0 }) => startedAtMs >= sinceMs && startedAtMs < beforeMs && of?.has(id) !== false,
+  const rolloutIds = tenant === undefined ? undefined : await readTenantRolloutIds(journal, tenant);
+  const matchingRecords = (await journal.records()).filter(
+    ({ id, startedAtMs = 0 }) =>
+      startedAtMs >= sinceMs && startedAtMs < beforeMs && rolloutIds?.has(id) !== false,
   );
   const rollouts: PastRollout[] = [];
-  for (const record of meant.slice(0, limit)) {
-    const held = record.state === "running" && (await isHeld(record.id));
-    const past = pastRollout(record, await journal.tenants(record.id), tenant, held);
+  for (const record of matchingRecords.slice(0, limit)) {
+    const isRolloutLocked = record.state === "running" && (await isLocked(record.id));
+    const past = pastRollout(record, await journal.tenants(record.id), tenant, isRolloutLocked);
     rollouts.push({ ...past, ...withoutUndefined({ rolledBackBy: await wholeRollbackOf(journal, record) }) });
   }
-  return { format: HISTORY_FORMAT, rollouts, older: meant.length - rollouts.length };
+  return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
 }
 
 /** The rollouts that have begun a tenant. */
-async function rolloutsOf(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
+async function readTenantRolloutIds(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
   const rows = await journal.database.query(
     "SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0",
     [tenant],
@@ -51,25 +52,36 @@ function pastRollout(
   { id, state, reason, spec, digest, startedAtMs = 0, finishedAtMs }: RolloutRecord,
   tenants: readonly TenantRecord[],
   tenant: string | undefined,
-  isHeld: boolean,
+  isLocked: boolean,
 ): PastRollout {
   const { source, origin, rollsBack, rollsBackTo, task, prunedAtMs } = spec;
-  const begun = tenants.filter(
+  const startedTenants = tenants.filter(
     ({ name, attempt }) => attempt > 0 && (tenant === undefined || name === tenant),
   );
-  const tally = new ChangeTally();
+  const changeCounter = new ChangeTally();
   const planned = { added: 0, changed: 0, removed: 0 };
-  for (const { name, summary } of begun) {
+  for (const { name, summary } of startedTenants) {
     if (summary === undefined) continue;
-    tally.add(name, summary.changes);
-    for (const kind of ["added", "changed", "removed"] as const) planned[kind] += summary.planned[kind];
+    changeCounter.add(name, summary.changes);
+    for (const field of ["added", "changed", "removed"] as const) planned[field] += summary.planned[field];
   }
   return {
-    ...{ id, state, isHeld, source, digest, startedAt: iso(startedAtMs), counts: countsOf(tenants), planned },
-    changes: tally.changes.slice(0, SHOWN_CHANGES).map(({ sign, kind, list, value, tenants: count }) => ({
-      ...{ sign, kind, value, tenants: count },
-      ...withoutUndefined({ list }),
-    })),
+    ...{
+      id,
+      state,
+      isHeld: isLocked,
+      source,
+      digest,
+      startedAt: iso(startedAtMs),
+      counts: countsOf(tenants),
+      planned,
+    },
+    changes: changeCounter.changes
+      .slice(0, SHOWN_CHANGES)
+      .map(({ sign, kind, list, value, tenants: count }) => ({
+        ...{ sign, kind, value, tenants: count },
+        ...withoutUndefined({ list }),
+      })),
     ...withoutUndefined({
       reason,
       rollsBack,
@@ -80,7 +92,7 @@ function pastRollout(
       by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
       revision: origin?.revision,
       isChanged: origin?.isChanged,
-      tenantState: tenant === undefined ? undefined : begun[0]?.state,
+      tenantState: tenant === undefined ? undefined : startedTenants[0]?.state,
     }),
   };
 }

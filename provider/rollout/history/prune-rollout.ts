@@ -36,7 +36,7 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
       await transaction.query("UPDATE rollout_tenants SET plan = $3 WHERE rollout = $1 AND name = $2", [
         id,
         name,
-        gzipSync(JSON.stringify(keptOf(plan))),
+        gzipSync(JSON.stringify(buildPrunedPlan(plan))),
       ]);
     }
     await transaction.query("DELETE FROM rollout_files WHERE rollout = $1", [id]);
@@ -53,12 +53,12 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
 }
 
 /** The part of a plan that stays. It can't be enforced, but it still distinguishes one change from another. */
-interface KeptPlan {
+interface PrunedPlan {
   readonly isPruned: true;
   readonly changes: readonly KeptChange[];
 }
 
-function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {
+function buildPrunedPlan({ changes = [] }: Partial<Plan>): PrunedPlan {
   return { isPruned: true, changes: changes.map(keptChange) };
 }
 

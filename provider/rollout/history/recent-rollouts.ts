@@ -31,7 +31,7 @@ export interface StackOutcome {
 }
 
 /** The maximum number of tenants to read. A rollout of 10,000 tenants must not be read a hundred times. */
-const MOST_TENANTS = 60_000;
+const MAX_TENANTS = 60_000;
 
 export interface RecentLimits {
   /** The maximum number of rollouts. Default: 100. */
@@ -51,7 +51,7 @@ export interface RecentLimits {
 export async function recentRollouts(
   database: Database,
   { project, backend }: WhoseRollouts,
-  { rollouts: most = 100, plans: mostPlans = 5_000 }: RecentLimits = {},
+  { rollouts: maxRollouts = 100, plans: maxPlans = 5_000 }: RecentLimits = {},
 ): Promise<RecentRollouts> {
   const journal = new JournalReader(database);
   const records = (await journal.records()).filter(
@@ -60,60 +60,66 @@ export async function recentRollouts(
   const rollouts: ShownRollout[] = [];
   const stacks = new Map<string, StackOutcome[]>();
   let [tenants, plans] = [0, 0];
-  for (const { id, state } of records.slice(0, most)) {
-    if (tenants > MOST_TENANTS) break;
-    const isHeld = state === "running" && (await database.isHeld(`rollout-${id}`));
-    const report = await pastReport(journal, id, isHeld);
+  for (const { id, state } of records.slice(0, maxRollouts)) {
+    if (tenants > MAX_TENANTS) break;
+    const isLocked = state === "running" && (await database.isHeld(`rollout-${id}`));
+    const report = await pastReport(journal, id, isLocked);
     tenants += report.tenants.length;
     const planned = report.tenants.filter(({ changes }) => changes.length > 0).length;
-    const isWhole = plans + planned <= mostPlans;
-    if (isWhole) plans += planned;
-    rollouts.push(await shownRollout(journal, report, isWhole));
+    const includesPlans = plans + planned <= maxPlans;
+    if (includesPlans) plans += planned;
+    rollouts.push(await shownRollout(journal, report, includesPlans));
     for (const tenant of report.tenants) {
       const outcomes = stacks.get(tenant.stack) ?? [];
       stacks.set(tenant.stack, outcomes);
-      outcomes.push(outcomeOf(report, tenant));
+      outcomes.push(buildStackOutcome(report, tenant));
     }
   }
   return { rollouts, stacks, older: records.length - rollouts.length };
 }
 
-function outcomeOf(
+function buildStackOutcome(
   { id, createdAt, startedAt }: RolloutReport,
-  { wave, state, planned, error, startedAt: begunAt, finishedAt }: TenantReport,
+  { wave, state, planned, error, startedAt: tenantStartedAt, finishedAt }: TenantReport,
 ): StackOutcome {
   return {
     rollout: id,
     ...{ wave, state, planned },
     // A tenant without changes never begins, so it gets the time of its rollout.
-    at: finishedAt ?? begunAt ?? startedAt ?? createdAt,
+    at: finishedAt ?? tenantStartedAt ?? startedAt ?? createdAt,
     ...withoutUndefined({ code: error?.code }),
   };
 }
 
 /** Merges the newest rollouts of several journals, such as one per region. */
 export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
-  const startOf = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
+  const getStartTime = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
   const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
   // One journal may be a copy of another.
   const byId = new Map(
-    journals.flatMap(({ rollouts }) => rollouts.map((one) => [one.report.id, one] as const)),
+    journals.flatMap(({ rollouts }) => rollouts.map((rollout) => [rollout.report.id, rollout] as const)),
   );
   return {
-    rollouts: [...byId.values()].sort((one, other) => newerFirst(startOf(one), startOf(other))),
+    rollouts: [...byId.values()].sort((one, other) =>
+      compareNewestFirst(getStartTime(one), getStartTime(other)),
+    ),
     stacks: new Map(
-      [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, same]) => [
+      [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, entries]) => [
         stack,
-        [...new Map(same.flatMap(([, all]) => all.map((one) => [one.rollout, one] as const))).values()].sort(
-          (one, other) => newerFirst(one.at, other.at),
-        ),
+        [
+          ...new Map(
+            entries.flatMap(([, outcomesOfStack]) =>
+              outcomesOfStack.map((one) => [one.rollout, one] as const),
+            ),
+          ).values(),
+        ].sort((one, other) => compareNewestFirst(one.at, other.at)),
       ]),
     ),
-    older: journals.reduce((all, { older }) => all + older, 0),
+    older: journals.reduce((outcomesOfStack, { older }) => outcomesOfStack + older, 0),
   };
 }
 
 /** @param one an ISO 8601 time, in UTC. */
-function newerFirst(one: string, other: string): number {
+function compareNewestFirst(one: string, other: string): number {
   return one < other ? 1 : one > other ? -1 : 0;
 }

@@ -10,27 +10,29 @@ import type { ToldLine, ToldPage, ToldPart } from "./told-page";
  * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change that
  * several tenants share appears once.
  *
- * @param only the names of the tenants to show. Default: all.
+ * @param tenantNames the names of the tenants to show. Default: all.
  */
-export function shownPage(shown: ShownRollout, only?: ReadonlySet<string>): ToldPage {
-  const { happened, tenants } = shown;
-  const meant = tenants.filter(({ name, changes }) => changes.length > 0 && only?.has(name) !== false);
+export function shownPage(details: ShownRollout, tenantNames?: ReadonlySet<string>): ToldPage {
+  const { happened, tenants } = details;
+  const changedTenants = tenants.filter(
+    ({ name, changes }) => changes.length > 0 && tenantNames?.has(name) !== false,
+  );
   return {
     title: [],
-    about: aboutOf(shown),
+    about: buildIntroduction(details),
     parts: [
       { heading: ["What happened (UTC)"], lines: happened.map(happenedLine) },
       {
-        heading: say`What was to change in ${counted(meant.length, "tenant")}`,
-        lines: sharedLines(meant, changeLine),
+        heading: say`What was to change in ${counted(changedTenants.length, "tenant")}`,
+        lines: sharedLines(changedTenants, changeLine),
       },
-      ...(only === undefined ? [] : plansOf(meant)),
+      ...(tenantNames === undefined ? [] : buildPlanSections(changedTenants)),
     ],
   };
 }
 
-function aboutOf({ origin, project, today, prunedAt }: ShownRollout): readonly Words[] {
-  const who =
+function buildIntroduction({ origin, project, today, prunedAt }: ShownRollout): readonly Words[] {
+  const plannedBy =
     origin === undefined
       ? []
       : say`Planned by ${given(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`)}${
@@ -38,16 +40,16 @@ function aboutOf({ origin, project, today, prunedAt }: ShownRollout): readonly W
             ? []
             : say` of the commit ${given(origin.revision)}${origin.isChanged === true ? ", and of what was not committed" : ""}`
         }`;
-  const what = say`project ${given(project)}, ends judged by ${given(today)}`;
+  const projectText = say`project ${given(project)}, ends judged by ${given(today)}`;
   return [
-    who.length === 0 ? what : say`${who}; ${what}`,
+    plannedBy.length === 0 ? projectText : say`${plannedBy}; ${projectText}`,
     ...(prunedAt === undefined
       ? []
       : [say`Pruned on ${prunedAt.slice(0, 10)}: its files, whole plans and tenants' steps are gone.`]),
   ];
 }
 
-const HAPPENED: Readonly<Record<string, string>> = {
+const EVENT_LABELS: Readonly<Record<string, string>> = {
   planned: "planned",
   started: "begun",
   resumed: "gone on with",
@@ -63,41 +65,41 @@ const HAPPENED: Readonly<Record<string, string>> = {
 };
 
 export function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine {
-  const words: Words[] = [
+  const parts: Words[] = [
     ...(wave === undefined ? [] : [say`wave ${given(wave)}:`]),
     ...(tenant === undefined ? [] : [[given(tenant)]]),
-    HAPPENED[kind] === undefined ? [given(kind)] : [HAPPENED[kind]],
+    EVENT_LABELS[kind] === undefined ? [given(kind)] : [EVENT_LABELS[kind]],
     ...(by === undefined ? [] : [say`by ${given(by)}`]),
     ...(told === undefined ? [] : kind === "wave-soaking" ? [minute(told)] : [[sentence(told)]]),
   ];
-  return { mark: at.slice(0, 16).replace("T", " "), words: join(words, " ") };
+  return { mark: at.slice(0, 16).replace("T", " "), words: join(parts, " ") };
 }
 
 /** Formats a change with its documented reasons. */
 export function changeLine(change: KeptChange): ToldLine {
   const { sign, before, after, expires, why, accepted } = change;
-  const isThere = before !== undefined && after !== undefined;
-  const were = isThere ? differingTexts(before, after) : [];
-  const facts: readonly Words[] = [
-    ...factsSaid(saidOf(change)).flatMap(([label, text]) => said(label, text)),
-    ...said("ends", expires),
-    ...were.flatMap(([name, was]) => said(`${name} was`, was)),
-    ...detailsOf(after ?? before ?? {}).flatMap(([name, text]) => said(name, text)),
-    ...said("accepted", accepted),
+  const isUpdate = before !== undefined && after !== undefined;
+  const previousTexts = isUpdate ? differingTexts(before, after) : [];
+  const details: readonly Words[] = [
+    ...factsSaid(saidOf(change)).flatMap(([label, text]) => formatLabeled(label, text)),
+    ...formatLabeled("ends", expires),
+    ...previousTexts.flatMap(([name, previous]) => formatLabeled(`${name} was`, previous)),
+    ...detailsOf(after ?? before ?? {}).flatMap(([name, text]) => formatLabeled(name, text)),
+    ...formatLabeled("accepted", accepted),
     ...(why === undefined ? [] : [[sentence(why)]]),
   ];
   return {
     mark: SIGNS[sign],
     words: whatWords(change),
-    ...(facts.length === 0 ? {} : { more: [join(facts, " · ")] }),
+    ...(details.length === 0 ? {} : { more: [join(details, " · ")] }),
   };
 }
 
-function said(what: string, told: string | undefined): readonly Words[] {
-  return told === undefined ? [] : [say`${what} ${given(told)}`];
+function formatLabeled(projectText: string, text: string | undefined): readonly Words[] {
+  return text === undefined ? [] : [say`${projectText} ${given(text)}`];
 }
 
-function plansOf(tenants: readonly ShownTenant[]): readonly ToldPart[] {
+function buildPlanSections(tenants: readonly ShownTenant[]): readonly ToldPart[] {
   return tenants.map(({ name, settings, digest, changes }) => ({
     heading: say`The plan of ${given(name)}`,
     lines: [

@@ -16,40 +16,42 @@ import { iso } from "../report/report-of";
 import { keptChange } from "./prune-rollout";
 
 /**
- * @param isWhole whether to read the plans. Without them, changes come from the report, which has only the first few of each tenant, and no
+ * @param includesPlans whether to read the plans. Without them, changes come from the report, which has only the first few of each tenant, and no
  * tickets or comments. Default: true.
  * @throws {JournalError} if a plan can't be read.
  */
 export async function shownRollout(
   journal: JournalReader,
   report: RolloutReport,
-  isWhole = true,
+  includesPlans = true,
 ): Promise<ShownRollout> {
   const { id } = report;
-  const reported = new Map(report.tenants.map(({ name, changes }) => [name, changes]));
+  const reportedChanges = new Map(report.tenants.map(({ name, changes }) => [name, changes]));
   const { spec } = await journal.record(id);
   const { project, today, origin, prunedAtMs } = spec;
   const tenants: ShownTenant[] = [];
   for (const { name, target, digest } of await journal.tenants(id)) {
-    const first = reported.get(name) ?? [];
+    const reportedTenantChanges = reportedChanges.get(name) ?? [];
     const changes =
-      isWhole && first.length > 0 ? await plannedChanges(journal, id, name) : first.map(reportedChange);
+      includesPlans && reportedTenantChanges.length > 0
+        ? await readPlannedChanges(journal, id, name)
+        : reportedTenantChanges.map(buildReportedChange);
     tenants.push({ name, settings: target.settings, digest, changes });
   }
   return {
     ...{ format: SHOWN_FORMAT, report, project, today },
     ...withoutUndefined({ origin, prunedAt: prunedAtMs === undefined ? undefined : iso(prunedAtMs) }),
-    happened: (await journal.milestones(id)).map(happened),
+    happened: (await journal.milestones(id)).map(buildEventRecord),
     tenants,
   };
 }
 
-function standingOn(list: string | undefined): KeptChange["before"] {
+function buildListState(list: string | undefined): KeptChange["before"] {
   if (list === undefined) return undefined;
   return list === "allow" || list === "deny" ? { list } : {};
 }
 
-async function plannedChanges(
+async function readPlannedChanges(
   journal: JournalReader,
   id: string,
   name: string,
@@ -60,15 +62,15 @@ async function plannedChanges(
 }
 
 /** The part of a change that a report has. */
-function reportedChange({ sign, kind, list, value }: TenantChange): KeptChange {
+function buildReportedChange({ sign, kind, list, value }: TenantChange): KeptChange {
   const { from, to } = reportedTransition(withoutUndefined({ sign, kind, list }));
   return {
     ...{ sign, kind, key: value, value },
-    ...withoutUndefined({ before: standingOn(from), after: standingOn(to) }),
+    ...withoutUndefined({ before: buildListState(from), after: buildListState(to) }),
   };
 }
 
-function happened(event: RolloutEvent): Happened {
+function buildEventRecord(event: RolloutEvent): Happened {
   const { at, kind } = event;
   return {
     at,
@@ -77,12 +79,12 @@ function happened(event: RolloutEvent): Happened {
     ...(kind === "tenant-skipped" ? { tenant: event.tenant } : {}),
     ...withoutUndefined({
       by: kind === "started" || kind === "tenant-skipped" ? event.by : undefined,
-      told: toldOf(event),
+      told: getEventDetails(event),
     }),
   };
 }
 
-function toldOf(event: RolloutEvent): string | undefined {
+function getEventDetails(event: RolloutEvent): string | undefined {
   switch (event.kind) {
     case "waiting":
     case "stopped":

@@ -36,20 +36,21 @@ export function toldText(
   { title, about, parts }: ToldPage,
   { color = false, width = 80, limit = Number.POSITIVE_INFINITY }: ToldTextOptions = {},
 ): string {
-  const paper = new Paper(color, width);
-  if (title.length > 0) paper.text(title, { style: "bold" });
-  for (const words of about) paper.text(words, { style: "dim" });
+  const page = new Paper(color, width);
+  if (title.length > 0) page.text(title, { style: "bold" });
+  for (const text of about) page.text(text, { style: "dim" });
   for (const { heading, lines } of parts) {
-    paper.heading(heading);
+    page.heading(heading);
     for (const { mark, words, more = [] } of lines.slice(0, limit)) {
-      if (mark === "") paper.text(words, { indent: INDENT });
-      else paper.labelled(mark, words, { indent: INDENT });
-      for (const one of more) paper.text(one, { indent: INDENT * 3, style: "dim" });
+      if (mark === "") page.text(words, { indent: INDENT });
+      else page.labelled(mark, words, { indent: INDENT });
+      for (const detail of more) page.text(detail, { indent: INDENT * 3, style: "dim" });
     }
-    const rest = lines.length - limit;
-    if (rest > 0) paper.text([`… and ${number(rest)} more; --all tells them`], { indent: INDENT });
+    const hiddenCount = lines.length - limit;
+    if (hiddenCount > 0)
+      page.text([`… and ${number(hiddenCount)} more; --all tells them`], { indent: INDENT });
   }
-  return paper.toString();
+  return page.toString();
 }
 
 const INDENT = 2;
@@ -57,30 +58,30 @@ const INDENT = 2;
 /**
  * Renders a page as Markdown. Values from outside appear in code spans.
  *
- * @param room the maximum size in bytes of UTF-8.
+ * @param maxBytes the maximum size in bytes of UTF-8.
  */
-export function toldMarkdown({ title, about, parts }: ToldPage, room = MOST): string {
+export function toldMarkdown({ title, about, parts }: ToldPage, maxBytes = MAX_MARKDOWN_BYTES): string {
   const head = title.length > 0 ? `## ${markdownWords(title)}\n\n` : "";
-  const facts = about.map((words) => `${markdownWords(words)}\n`).join("\n");
-  let text = `${head}${facts}`;
+  const introductionText = about.map((line) => `${markdownWords(line)}\n`).join("\n");
+  let text = `${head}${introductionText}`;
   for (const [index, { heading, lines }] of parts.entries()) {
     // Each part gets a share of the remaining room, so that the last one appears too.
-    const left = (room - Buffer.byteLength(text)) / (parts.length - index);
-    const items = lines.map((line) => () => lineMarkdown(line));
+    const sectionBytes = (maxBytes - Buffer.byteLength(text)) / (parts.length - index);
+    const items = lines.map((line) => () => renderPageLineMarkdown(line));
     text += filled(
       `\n### ${markdownWords(heading)}\n\n`,
       [items],
-      left,
-      (rest) => `… and ${number(rest)} more.\n`,
+      sectionBytes,
+      (hiddenCount) => `… and ${number(hiddenCount)} more.\n`,
     );
   }
   return text;
 }
 
 /** The maximum size of a comment on GitHub. */
-const MOST = 65_536;
+const MAX_MARKDOWN_BYTES = 65_536;
 
-function lineMarkdown({ mark, words, more = [] }: ToldLine): string {
-  const own = `- ${mark === "" ? "" : `\`${mark}\` `}${markdownWords(words, { limit: 500 })}\n`;
-  return `${own}${more.map((one) => `  - ${markdownWords(one, { limit: 500 })}\n`).join("")}`;
+function renderPageLineMarkdown({ mark, words, more = [] }: ToldLine): string {
+  const lineText = `- ${mark === "" ? "" : `\`${mark}\` `}${markdownWords(words, { limit: 500 })}\n`;
+  return `${lineText}${more.map((detail) => `  - ${markdownWords(detail, { limit: 500 })}\n`).join("")}`;
 }

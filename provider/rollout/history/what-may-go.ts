@@ -24,34 +24,36 @@ export interface OldRollouts {
 export async function oldRollouts(journal: Journal, beforeMs: number): Promise<OldRollouts> {
   const { database } = journal;
   const records = await journal.records();
-  const again = await retriable(database, records);
-  const stacks = await changesByStack(database, records);
-  const beingTakenBack = new Map(
+  const retriableIds = await retriable(database, records);
+  const stacks = await readChangesByStack(database, records);
+  const rollbackIds = new Map(
     records
       .filter(isOpen)
       .flatMap(({ id, spec }) => (spec.rollsBack === undefined ? [] : [[spec.rollsBack, id]])),
   );
-  const whyNeeded = (record: RolloutRecord): string | undefined => {
+  const getRetentionReason = (record: RolloutRecord): string | undefined => {
     const { id } = record;
-    const by = beingTakenBack.get(id);
+    const rollbackId = rollbackIds.get(id);
     if (isOpen(record)) return "it is not through";
-    if (by !== undefined) return `${by} is rolling it back`;
-    if (again.has(id)) return "a tenant that failed in it can be tried again";
-    return stands(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
+    if (rollbackId !== undefined) return `${rollbackId} is rolling it back`;
+    if (retriableIds.has(id)) return "a tenant that failed in it can be tried again";
+    return canBeRolledBack(record, stacks)
+      ? "it can be rolled back in a tenant that no later one changed"
+      : undefined;
   };
-  const old = records.filter(
-    (one) =>
-      one.spec.prunedAtMs === undefined &&
-      (one.finishedAtMs ?? one.startedAtMs ?? one.createdAtMs) < beforeMs,
+  const oldRecords = records.filter(
+    (record) =>
+      record.spec.prunedAtMs === undefined &&
+      (record.finishedAtMs ?? record.startedAtMs ?? record.createdAtMs) < beforeMs,
   );
-  const judged = old.map((record) => ({ record, why: whyNeeded(record) }));
+  const candidates = oldRecords.map((record) => ({ record, why: getRetentionReason(record) }));
   const rows = await database.query(
     "SELECT id FROM rollouts WHERE started_at IS NULL AND created_at < $1 ORDER BY id",
     [beforeMs],
   );
   return {
-    mayGo: judged.flatMap(({ record, why }) => (why === undefined ? [record] : [])),
-    needed: judged.flatMap(({ record, why }) => (why === undefined ? [] : [{ record, why }])),
+    mayGo: candidates.flatMap(({ record, why }) => (why === undefined ? [record] : [])),
+    needed: candidates.flatMap(({ record, why }) => (why === undefined ? [] : [{ record, why }])),
     unbegun: rows.map((row) => String(row["id"])),
   };
 }
@@ -62,40 +64,43 @@ interface StackChange extends LaterChange {
 }
 
 /** The changes of each stack, in the order in which the rollouts began. */
-async function changesByStack(
+async function readChangesByStack(
   database: Database,
   records: readonly RolloutRecord[],
 ): Promise<ReadonlyMap<string, readonly StackChange[]>> {
   const rows = await database.query("SELECT rollout, stack, state, attempt FROM rollout_tenants");
-  const ofRollout = Map.groupBy(rows, (row) => String(row["rollout"]));
-  const found = new Map<string, StackChange[]>();
+  const rowsByRollout = Map.groupBy(rows, (row) => String(row["rollout"]));
+  const changes = new Map<string, StackChange[]>();
   for (const record of records.toSorted(compareRollouts)) {
     const { id, spec } = record;
     if (spec.task !== undefined) continue;
-    for (const row of ofRollout.get(id) ?? []) {
+    for (const row of rowsByRollout.get(id) ?? []) {
       const change = laterChange(row, id, spec.rollsBack);
       if (change === undefined) continue;
-      const stack = stackOf(spec, change.stack);
-      const all = found.get(stack) ?? [];
-      found.set(stack, all);
-      all.push({ ...change, isBegun: Number(row["attempt"]) > 0, record });
+      const stack = buildStackKey(spec, change.stack);
+      const stackChanges = changes.get(stack) ?? [];
+      changes.set(stack, stackChanges);
+      stackChanges.push({ ...change, isBegun: Number(row["attempt"]) > 0, record });
     }
   }
-  return found;
+  return changes;
 }
 
 /** Two stacks with one name are different if their projects or backends differ. */
-function stackOf({ project, backend }: RolloutSpec, stack: string): string {
+function buildStackKey({ project, backend }: RolloutSpec, stack: string): string {
   return JSON.stringify([project, backend, stack]);
 }
 
 /** Whether the rollout can still be rolled back in some stack. */
-function stands(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
+function canBeRolledBack(
+  record: RolloutRecord,
+  stacks: ReadonlyMap<string, readonly StackChange[]>,
+): boolean {
   const { id, spec } = record;
   if (spec.rollsBack !== undefined) return false;
-  for (const all of stacks.values()) {
-    if (!all.some(({ rollout, isBegun }) => rollout === id && isBegun)) continue;
-    const later = all.filter((one) => one.rollout !== id && mayBeLater(one.record, record));
+  for (const stackChanges of stacks.values()) {
+    if (!stackChanges.some(({ rollout, isBegun }) => rollout === id && isBegun)) continue;
+    const later = stackChanges.filter((change) => change.rollout !== id && mayBeLater(change.record, record));
     const { by, since } = becameOf(id, later);
     if (by === undefined && since.length === 0) return true;
   }

@@ -16,13 +16,13 @@ export async function talliesOf(database: Database): Promise<ReadonlyMap<string,
   const rows = await database.query(
     "SELECT rollout, state, COUNT(*) AS count, MAX(attempt) AS attempts FROM rollout_tenants GROUP BY rollout, state",
   );
-  const tallies = new Map<string, RolloutTally>();
-  for (const [id, own] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
+  const countsByRollout = new Map<string, RolloutTally>();
+  for (const [id, rolloutRows] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
     const counts: Record<TenantState, number> = { ...NO_COUNTS };
-    for (const row of own) counts[String(row["state"]) as TenantState] = Number(row["count"]);
-    tallies.set(id, { counts, isBegun: own.some((row) => Number(row["attempts"]) > 0) });
+    for (const row of rolloutRows) counts[String(row["state"]) as TenantState] = Number(row["count"]);
+    countsByRollout.set(id, { counts, isBegun: rolloutRows.some((row) => Number(row["attempts"]) > 0) });
   }
-  return tallies;
+  return countsByRollout;
 }
 
 /**
@@ -45,22 +45,26 @@ export async function retriable(
      WHERE own.state = 'failed' AND own.plan IS NOT NULL`,
   );
   const specs = new Map(records.map(({ id, spec }) => [id, spec]));
-  const found = new Set<string>();
-  for (const [, own] of Map.groupBy(rows, (row) => `${String(row["id"])} ${String(row["name"])}`)) {
-    const id = String(own[0]?.["id"]);
-    const isSettled = own.some(({ later }) => {
-      const [one, other] = [specs.get(id), specs.get(String(later))];
+  const retryable = new Set<string>();
+  for (const [, tenantRows] of Map.groupBy(rows, (row) => `${String(row["id"])} ${String(row["name"])}`)) {
+    const id = String(tenantRows[0]?.["id"]);
+    const isSuperseded = tenantRows.some(({ later }) => {
+      const [record, laterSpec] = [specs.get(id), specs.get(String(later))];
       // Stacks of the same name in two projects or backends are different stacks.
-      if (other === undefined || one?.project !== other.project || one.backend !== other.backend)
+      if (
+        laterSpec === undefined ||
+        record?.project !== laterSpec.project ||
+        record.backend !== laterSpec.backend
+      )
         return false;
       // A rollout that only prunes expired entries or reverts drift doesn't apply what another rollout failed to apply.
-      return other.task === undefined || other.task === one.task;
+      return laterSpec.task === undefined || laterSpec.task === record.task;
     });
     // The data for a retry is gone.
     const isPruned = specs.get(id)?.prunedAtMs !== undefined;
-    if (!isSettled && !isPruned) found.add(id);
+    if (!isSuperseded && !isPruned) retryable.add(id);
   }
-  return found;
+  return retryable;
 }
 
 /** When a rollout last began to wait for a person, in milliseconds since 1970. Undefined if it never did. */

@@ -29,7 +29,7 @@ export async function broughtBy(
   return rows.flatMap((row) => {
     const { changes = [] } = JSON.parse(unpacked(row["plan"]).toString("utf8")) as Partial<Plan>;
     const { waves, rollsBack } = parsed<RolloutSpec>(row["spec"]);
-    const finished = time(row["finished_at"]);
+    const finishedAtMs = time(row["finished_at"]);
     return changes
       .filter((change) => change.value === value)
       .map(({ sign, kind, before, after, verdictScope }) =>
@@ -44,7 +44,7 @@ export async function broughtBy(
           digest: String(row["digest"]),
           planDigest: String(row["plan_digest"]),
           rollsBack,
-          at: finished === undefined ? undefined : new Date(finished).toISOString(),
+          at: finishedAtMs === undefined ? undefined : new Date(finishedAtMs).toISOString(),
         }),
       );
   });

@@ -4,13 +4,13 @@ import type { WaveView } from "../model/next-step";
 
 /** Schedules a retry of failed tenants, and another check of unhealthy waves. */
 export async function retryFailed(transaction: Queryable, id: string): Promise<void> {
-  const retried = await transaction.query(
+  const retriedRows = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
      WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
     [id],
   );
   // The wave's soak, check and gate repeat after the retried tenants.
-  for (const wave of new Set(retried.map((row) => Number(row["wave"])))) {
+  for (const wave of new Set(retriedRows.map((row) => Number(row["wave"])))) {
     await transaction.query(
       `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
        WHERE rollout = $1 AND position = $2 AND state <> 'pending'`,

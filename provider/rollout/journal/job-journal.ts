@@ -33,40 +33,40 @@ export abstract class JobJournal extends JournalReader {
    * Marks tenants as released and hands out their jobs. Releases fewer if other rollouts or another coordinator of this rollout have taken
    * the capacity. Releases none after a person requested a stop.
    */
-  async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
+  async release(id: string, wave: number, names: readonly string[], queue: Lane): Promise<void> {
     const record = await this.record(id);
     await this.database.transaction(async (transaction) => {
       // Serializes releases across all rollouts, so that no two take the same capacity of a service.
       if (transaction.dialect === "postgres") {
         await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
       }
-      const room = new Map(await roomAt(transaction, record.spec));
-      const places = await placesIn(transaction, record, wave);
+      const slotsByAddress = new Map(await roomAt(transaction, record.spec));
+      const availableSlots = await placesIn(transaction, record, wave);
       const jobs: Job[] = [];
       for (const name of names) {
-        if (jobs.length >= places) break;
+        if (jobs.length >= availableSlots) break;
         const [row] = await transaction.query(
           "SELECT address, round FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND state = 'pending'",
           [id, name],
         );
         if (row === undefined) continue;
         const address = String(row["address"]);
-        const left = room.get(address);
-        if (left !== undefined && left <= 0) continue;
-        if (left !== undefined) room.set(address, left - 1);
+        const remainingSlots = slotsByAddress.get(address);
+        if (remainingSlots !== undefined && remainingSlots <= 0) continue;
+        if (remainingSlots !== undefined) slotsByAddress.set(address, remainingSlots - 1);
         await transaction.query(
           "UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2",
           [id, name],
         );
         jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
       }
-      await lane.handOut(transaction, jobs);
+      await queue.handOut(transaction, jobs);
     });
-    lane.start();
+    queue.start();
   }
 
   /** Hands out again the jobs that were handed out and are unfinished. Doesn't affect those that a worker has. */
-  async handOutOpen(id: string, lane: Lane): Promise<void> {
+  async handOutOpen(id: string, queue: Lane): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
         "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
@@ -78,9 +78,9 @@ export abstract class JobJournal extends JournalReader {
         tenant: String(row["name"]),
         round: Number(row["round"]),
       }));
-      await lane.handOut(transaction, jobs);
+      await queue.handOut(transaction, jobs);
     });
-    lane.start();
+    queue.start();
   }
 
   /**
@@ -92,12 +92,13 @@ export abstract class JobJournal extends JournalReader {
   async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
     const now = this.now();
     return await this.database.transaction(async (transaction) => {
-      const [before] = await transaction.query(
+      const [previous] = await transaction.query(
         "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
         [job.rollout, job.tenant],
       );
       // The tenant was running when a person skipped it, and its worker has died since.
-      if (before?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
+      if (previous?.["state"] === "running" && (await skipIfStanding(transaction, job, now)))
+        return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
@@ -115,14 +116,14 @@ export abstract class JobJournal extends JournalReader {
         attempt,
         worker,
       });
-      const wasRunning = before?.["state"] === "running";
+      const wasRunning = previous?.["state"] === "running";
       return {
         job,
         spec,
         target: parsed<Target>(row["target"]),
         seq,
         attempt,
-        takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
+        takenOverFrom: wasRunning && previous["worker"] !== null ? String(previous["worker"]) : undefined,
         plan: unpacked(row["plan"]).toString("utf8"),
         digest: String(row["digest"]),
         summary: parsed<TenantSummary>(row["summary"]),
@@ -174,9 +175,9 @@ export abstract class JobJournal extends JournalReader {
   ): Promise<ReadonlyMap<Target, TenantIdentity>> {
     const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
     if (hashes.length === 0) return new Map();
-    const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
+    const hashConditions = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
     const rows = await this.database.query(
-      `SELECT target, summary FROM rollout_tenants WHERE rollout = $1 AND name <> $2 AND (${isLike})`,
+      `SELECT target, summary FROM rollout_tenants WHERE rollout = $1 AND name <> $2 AND (${hashConditions})`,
       [job.rollout, job.tenant, ...hashes.map((hash) => `%${hash}%`)],
     );
     return new Map(
@@ -204,7 +205,7 @@ export abstract class JobJournal extends JournalReader {
     );
   }
 
-  protected async tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
-    await tell(transaction, id, happening, this.now());
+  protected async tell(transaction: Queryable, id: string, event: RolloutHappening): Promise<void> {
+    await tell(transaction, id, event, this.now());
   }
 }

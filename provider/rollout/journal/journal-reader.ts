@@ -38,7 +38,7 @@ export class JournalReader {
   /** Returns all rollouts that were started, newest first. */
   async records(): Promise<readonly RolloutRecord[]> {
     const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
-    return rows.map(asRecord).sort((one, other) => compareRollouts(other, one));
+    return rows.map(parseRecord).sort((one, other) => compareRollouts(other, one));
   }
 
   async waves(id: string): Promise<readonly WaveRecord[]> {
@@ -110,27 +110,28 @@ export class JournalReader {
   /** Returns what later rollouts of the same project and state backend did to this rollout's stacks, in the order in which they started. */
   async since(id: string): Promise<readonly LaterChange[]> {
     const { spec, seq, startedAtMs = 0 } = await this.record(id);
-    const sequence = sequenceOf("r");
-    const isLater = seq === undefined ? `(${sequence} > 0 OR r.started_at >= $2)` : `${sequence} >= $2`;
+    const sequenceColumn = sequenceOf("r");
+    const laterCondition =
+      seq === undefined ? `(${sequenceColumn} > 0 OR r.started_at >= $2)` : `${sequenceColumn} >= $2`;
     const rows = await this.database.query(
       `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
        FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.started_at IS NOT NULL AND ${isLater}
-       WHERE own.rollout = $1 ORDER BY ${sequence}, r.started_at, r.id`,
+       JOIN rollouts r ON r.id = other.rollout AND r.started_at IS NOT NULL AND ${laterCondition}
+       WHERE own.rollout = $1 ORDER BY ${sequenceColumn}, r.started_at, r.id`,
       [id, seq ?? startedAtMs],
     );
-    const found: LaterChange[] = [];
-    for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
+    const changes: LaterChange[] = [];
+    for (const [rollout, rolloutRows] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
       const { project, backend, rollsBack, task } = (await this.record(rollout)).spec;
       // Pruning expired entries or reverting drift doesn't prevent the rollback of an earlier rollout.
       if (project !== spec.project || backend !== spec.backend || task !== undefined) continue;
-      for (const row of ofOne) {
+      for (const row of rolloutRows) {
         const change = laterChange(row, rollout, rollsBack);
-        if (change !== undefined) found.push(change);
+        if (change !== undefined) changes.push(change);
       }
     }
-    return found;
+    return changes;
   }
 
   /** Returns the number of a rollout's last event. Undefined if the journal has no such rollout. */
@@ -145,7 +146,7 @@ export class JournalReader {
       "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
       [id, seq],
     );
-    return rows.map((row) => asEvent(row, id));
+    return rows.map((row) => parseEvent(row, id));
   }
 
   /** Returns the events of the rollout and its waves, and of skipped tenants. Omits the other events of tenants. */
@@ -155,7 +156,7 @@ export class JournalReader {
        AND (happening NOT LIKE '{"kind":"tenant-%' OR happening LIKE '{"kind":"tenant-skipped"%') ORDER BY seq`,
       [id],
     );
-    return rows.map((row) => asEvent(row, id));
+    return rows.map((row) => parseEvent(row, id));
   }
 
   /**
@@ -171,14 +172,14 @@ export class JournalReader {
       [id],
     );
     const { project, backend, rollsBack } = (await this.record(id)).spec;
-    const found: Rival[] = [];
+    const conflicts: Rival[] = [];
     for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
       // Stacks of the same name in two projects or backends are different stacks.
       const { spec, state, reason } = await this.record(other);
       if (spec.project !== project || spec.backend !== backend || other === rollsBack) continue;
-      found.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
+      conflicts.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
     }
-    return found;
+    return conflicts;
   }
 
   /** Returns the input of {@link nextStep}. */
@@ -218,11 +219,11 @@ export function laterChange(
 
 export async function recordOf(database: Queryable, id: string): Promise<RolloutRecord> {
   const [row] = await database.query("SELECT * FROM rollouts WHERE id = $1", [id]);
-  if (row !== undefined) return asRecord(row);
+  if (row !== undefined) return parseRecord(row);
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
 }
 
-function asEvent(row: Row, rollout: string): RolloutEvent {
+function parseEvent(row: Row, rollout: string): RolloutEvent {
   return {
     seq: Number(row["seq"]),
     at: new Date(Number(row["at"])).toISOString(),
@@ -231,7 +232,7 @@ function asEvent(row: Row, rollout: string): RolloutEvent {
   };
 }
 
-function asRecord(row: Row): RolloutRecord {
+function parseRecord(row: Row): RolloutRecord {
   return {
     id: String(row["id"]),
     state: String(row["state"]) as RolloutState,

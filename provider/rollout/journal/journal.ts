@@ -40,7 +40,7 @@ export class Journal extends JobJournal {
   async create(spec: RolloutSpec, targets: readonly Target[]): Promise<string> {
     const now = this.now();
     const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
-    const waveOf = new Map(
+    const positionByTenant = new Map(
       spec.waves.flatMap(({ tenants }, wave) =>
         tenants.map((name, position) => [name, [wave, position] as const] as const),
       ),
@@ -48,7 +48,7 @@ export class Journal extends JobJournal {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "INSERT INTO rollouts (id, state, spec, digest, stop_requested, events, created_at) VALUES ($1, 'planned', $2, '', 0, 0, $3)",
-        [id, JSON.stringify(spec), await afterEarlierRollouts(transaction, "created_at", now)],
+        [id, JSON.stringify(spec), await getMonotonicTime(transaction, "created_at", now)],
       );
       for (const [position, { name }] of spec.waves.entries()) {
         await transaction.query(
@@ -57,7 +57,7 @@ export class Journal extends JobJournal {
         );
       }
       for (const target of targets) {
-        const [wave, position] = waveOf.get(target.name) ?? noWave(target.name);
+        const [wave, position] = positionByTenant.get(target.name) ?? throwMissingWave(target.name);
         await transaction.query(
           `INSERT INTO rollout_tenants (rollout, name, wave, position, state, address, stack, target, digest, round, attempt)
            VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, '', 0, 0)`,
@@ -97,7 +97,7 @@ export class Journal extends JobJournal {
         ]);
       }
       const counts = sum((await countsOf(transaction, id)).values());
-      const tenants = Object.values(counts).reduce((all, count) => all + count, 0);
+      const tenants = Object.values(counts).reduce((total, count) => total + count, 0);
       await this.tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
     });
   }
@@ -144,13 +144,13 @@ export class Journal extends JobJournal {
   ): Promise<void> {
     const now = this.now();
     await this.database.transaction(async (transaction) => {
-      const next = Math.max(seq, (await lastSequence(transaction)) + 1);
+      const sequence = Math.max(seq, (await readLastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
       if (rollsBack !== undefined)
         await this.#end(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
-        [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0, next],
+        [id, until ?? null, await getMonotonicTime(transaction, "started_at", now), retry ? 1 : 0, sequence],
       );
       await this.tell(transaction, id, {
         kind: "started",
@@ -171,7 +171,7 @@ export class Journal extends JobJournal {
 
   /** Returns the sequence number that the next started rollout would get. */
   async nextSequence(): Promise<number> {
-    return (await lastSequence(this.database)) + 1;
+    return (await readLastSequence(this.database)) + 1;
   }
 
   /** Moves a wave to its next state. */
@@ -179,12 +179,12 @@ export class Journal extends JobJournal {
     id: string,
     position: number,
     state: WaveState,
-    more: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
+    details: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
   ): Promise<void> {
     const now = this.now();
     const { spec } = await this.record(id);
     const { name = "", tenants = [] } = spec.waves[position] ?? {};
-    const { soakUntilMs, health } = more;
+    const { soakUntilMs, health } = details;
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         `UPDATE rollout_waves SET state = $3, started_at = CASE WHEN $4 = 1 THEN $5 ELSE started_at END,
@@ -329,12 +329,12 @@ async function updateTargets(
   ]);
 }
 
-function noWave(name: string): never {
+function throwMissingWave(name: string): never {
   throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
 }
 
 /** The highest sequence number in the journal. 0 if no rollout was started. */
-async function lastSequence(database: Queryable): Promise<number> {
+async function readLastSequence(database: Queryable): Promise<number> {
   const [row] = await database.query("SELECT COALESCE(MAX(seq), 0) AS seq FROM rollouts");
   return Number(row?.["seq"]);
 }
@@ -345,7 +345,7 @@ async function lastSequence(database: Queryable): Promise<number> {
  *
  * @param now this machine's clock, in milliseconds since 1970.
  */
-async function afterEarlierRollouts(
+async function getMonotonicTime(
   transaction: Queryable,
   column: "created_at" | "started_at",
   now: number,

@@ -3,52 +3,54 @@ import type { Reached, StackReach } from "./reached";
 import { compareRollouts, type RolloutOrder } from "./rollout-order";
 
 /** Merges the progress of stacks in several journals, such as one per region. */
-export function mergeReached(journals: readonly Reached[]): Reached {
-  const rows = journals.flatMap(({ stacks }) => [...stacks]);
-  const owners = new Map(
-    journals.flatMap((journal) =>
+export function mergeReached(sources: readonly Reached[]): Reached {
+  const rows = sources.flatMap(({ stacks }) => [...stacks]);
+  const sourceByRollout = new Map(
+    sources.flatMap((journal) =>
       [...journal.stacks.values()].flatMap(({ last }) => (last ? [[last.rollout, journal] as const] : [])),
     ),
   );
   return {
     stacks: new Map(
-      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, same]) => [
+      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, stackRows]) => [
         stack,
-        mergeStack(same.map(([, reach]) => reach)),
+        mergeStackStates(stackRows.map(([, state]) => state)),
       ]),
     ),
-    skips: new Map(journals.flatMap(({ skips }) => [...skips])),
-    rollouts: sum(journals.map(({ rollouts }) => rollouts)),
-    elsewhere: sum(journals.map(({ elsewhere }) => elsewhere)),
+    skips: new Map(sources.flatMap(({ skips }) => [...skips])),
+    rollouts: sumNumbers(sources.map(({ rollouts }) => rollouts)),
+    elsewhere: sumNumbers(sources.map(({ elsewhere }) => elsewhere)),
     files: async (rollout) => {
-      const owner = owners.get(rollout);
-      if (owner === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
-      return await owner.files(rollout);
+      const source = sourceByRollout.get(rollout);
+      if (source === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
+      return await source.files(rollout);
     },
     earlier: async (stack) => {
-      const read = await Promise.all(journals.map(async ({ earlier }) => await earlier(stack)));
+      const read = await Promise.all(sources.map(async ({ earlier }) => await earlier(stack)));
       return read.flat().sort(({ order: [one, at] }, { order: [other, than] }) => one - other || at - than);
     },
   };
 }
 
-function mergeStack(reaches: readonly StackReach[]): StackReach {
-  const last = latest(reaches.map((reach) => reach.last));
-  const next = latest(reaches.map((reach) => reach.next));
+function mergeStackStates(states: readonly StackReach[]): StackReach {
+  const lastRollout = findLatest(states.map((state) => state.last));
+  const pendingRollout = findLatest(states.map((state) => state.next));
   const isSuperseded =
-    last !== undefined && next !== undefined && compareRollouts(last.order, next.order) > 0;
-  return withoutUndefined({ last, next: isSuperseded ? undefined : next });
+    lastRollout !== undefined &&
+    pendingRollout !== undefined &&
+    compareRollouts(lastRollout.order, pendingRollout.order) > 0;
+  return withoutUndefined({ last: lastRollout, next: isSuperseded ? undefined : pendingRollout });
 }
 
-function latest<One extends { readonly order: RolloutOrder }>(
-  all: readonly (One | undefined)[],
+function findLatest<One extends { readonly order: RolloutOrder }>(
+  candidates: readonly (One | undefined)[],
 ): One | undefined {
-  return all
-    .filter((one) => one !== undefined)
-    .sort((one, other) => compareRollouts(other.order, one.order))
+  return candidates
+    .filter((candidate) => candidate !== undefined)
+    .sort((candidate, other) => compareRollouts(other.order, candidate.order))
     .at(0);
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0);
+function sumNumbers(numbers: readonly number[]): number {
+  return numbers.reduce((total, value) => total + value, 0);
 }

@@ -45,7 +45,7 @@ export interface StackReach {
 }
 
 /** A rollout after which a stack matched its declared state. */
-export interface ReachedBy extends ReadTenant {
+export interface ReachedBy extends ObservedTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
@@ -59,7 +59,7 @@ export interface ReachedBy extends ReadTenant {
 }
 
 /** What a rollout read about a tenant. */
-interface ReadTenant {
+interface ObservedTenant {
   /** The tenant's name in the targets file at that time. */
   readonly name: string;
   /** A salted fingerprint of the domains of the tenant's users at planning time. */
@@ -69,7 +69,7 @@ interface ReadTenant {
 }
 
 /** A rollout that has not brought a stack to its declared state. */
-export interface NotReachedBy extends ReadTenant {
+export interface NotReachedBy extends ObservedTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
@@ -81,7 +81,7 @@ export interface NotReachedBy extends ReadTenant {
 }
 
 /** This many of the newest rollouts usually cover all requested stacks, which avoids reading years of history. */
-const NEWEST = 8;
+const NEWEST_ROLLOUTS = 8;
 
 /**
  * Looks up which rollouts have reached each stack of a project. Reads two rows per stack, however many rollouts there were.
@@ -90,90 +90,99 @@ const NEWEST = 8;
  */
 export async function reachedIn(
   database: Database,
-  { project, backend, stacks: asked }: WhoseRollouts,
+  { project, backend, stacks: requestedStacks }: WhoseRollouts,
 ): Promise<Reached> {
   const reader = new JournalReader(database);
   const records = await reader.records();
-  const ofProject = records.filter(({ spec }) => spec.project === project);
-  const here = ofProject.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
+  const projectRecords = records.filter(({ spec }) => spec.project === project);
+  const backendRecords = projectRecords.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
   // Rollouts that prune expired entries or revert drift bring no tenant to its files.
-  const own = new Map(
-    here.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
+  const appliedRecords = new Map(
+    backendRecords.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
   );
-  const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
-  const newest = [...own.values()]
+  const excludedIds = records.filter(({ id }) => !appliedRecords.has(id)).map(({ id }) => id);
+  const newestIds = [...appliedRecords.values()]
     .sort((one, other) => compareRollouts(other, one))
-    .slice(0, NEWEST)
+    .slice(0, NEWEST_ROLLOUTS)
     .map(({ id }) => id);
-  const mayDo = asked !== undefined && newest.length < own.size;
-  const some = mayDo ? await rowsIn(database, "IN", newest) : [];
-  const known = new Set(some.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
-  const isAll = mayDo && asked.every((stack) => known.has(stack));
-  const rows = isAll ? some : await rowsIn(database, "NOT IN", foreign);
-  const readByTasks = await readByTasksIn(database, here);
+  const canUseNewest = requestedStacks !== undefined && newestIds.length < appliedRecords.size;
+  const newestRows = canUseNewest ? await readStackRows(database, "IN", newestIds) : [];
+  const knownStacks = new Set(
+    newestRows.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack),
+  );
+  const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
+  const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
+  const readByTasks = await readByTasksIn(database, backendRecords);
   const isLater = (one: Row, than: Row): boolean => {
-    const [record, other] = [own.get(String(one["rollout"])), own.get(String(than["rollout"]))];
+    const [record, other] = [
+      appliedRecords.get(String(one["rollout"])),
+      appliedRecords.get(String(than["rollout"])),
+    ];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
   };
   const stacks = new Map<string, StackReach>();
-  for (const [stack, some] of Map.groupBy(rows, (row) => String(row["stack"]))) {
-    const last = some.find((row) => Number(row["settled"]) === 1);
-    const next = some.find((row) => Number(row["settled"]) === 0);
-    const about = (row: NonNullable<typeof last>) => {
+  for (const [stack, newestRows] of Map.groupBy(rows, (row) => String(row["stack"]))) {
+    const lastRow = newestRows.find((row) => Number(row["settled"]) === 1);
+    const nextRow = newestRows.find((row) => Number(row["settled"]) === 0);
+    const describeRow = (row: NonNullable<typeof lastRow>) => {
       const rollout = String(row["rollout"]);
-      const record = own.get(rollout);
+      const record = appliedRecords.get(rollout);
       return {
         rollout,
-        order: orderOf(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
+        order: toRolloutOrder(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
         wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
-        ...readIn(row),
+        ...parseObservedTenant(row),
         record,
       };
     };
-    let reached: ReachedBy | undefined;
-    if (last !== undefined) {
-      const { record, ...named } = about(last);
+    let appliedRollout: ReachedBy | undefined;
+    if (lastRow !== undefined) {
+      const { record, ...named } = describeRow(lastRow);
       const task = readByTasks.get(stack);
       const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
-      reached = {
+      appliedRollout = {
         ...named,
         ...(isRead ? identifiedBy(task.row) : {}),
-        state: String(last["state"]) as ReachedBy["state"],
+        state: String(lastRow["state"]) as ReachedBy["state"],
         // An unchanged tenant was never started, so it gets the start time of the rollout.
-        atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
+        atMs: time(lastRow["finished_at"]) ?? time(lastRow["started_at"]) ?? 0,
         today: record?.spec.today ?? "",
-        settings: parsed<Target>(last["target"]).settings,
+        settings: parsed<Target>(lastRow["target"]).settings,
       };
     }
-    let notReached: NotReachedBy | undefined;
-    if (next !== undefined && (last === undefined || isLater(next, last))) {
-      const { record, ...named } = about(next);
-      notReached = {
+    let pendingRollout: NotReachedBy | undefined;
+    if (nextRow !== undefined && (lastRow === undefined || isLater(nextRow, lastRow))) {
+      const { record, ...named } = describeRow(nextRow);
+      pendingRollout = {
         ...named,
-        state: String(next["state"]) as TenantState,
+        state: String(nextRow["state"]) as TenantState,
         rolloutState: record?.state ?? "stopped",
-        isBegun: Number(next["attempt"]) > 0,
+        isBegun: Number(nextRow["attempt"]) > 0,
       };
     }
-    stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
+    stacks.set(stack, withoutUndefined({ last: appliedRollout, next: pendingRollout }));
   }
-  for (const record of here.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
-    for (const [stack, next] of await waitingFor(database, record)) {
-      stacks.set(stack, { next, ...stacks.get(stack) });
+  for (const record of backendRecords.filter(
+    ({ spec, state }) => spec.task !== undefined && isOpenState(state),
+  )) {
+    for (const [stack, nextRow] of await readWaitingStacks(database, record)) {
+      stacks.set(stack, { next: nextRow, ...stacks.get(stack) });
     }
   }
   // Readers don't migrate a journal of an earlier release, which has no table of skips.
   const version = (await versionOf(database)) ?? 0;
-  const whose = withoutUndefined({ project, backend });
-  const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, whose);
-  const elsewhere = ofProject.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
+  const scope = withoutUndefined({ project, backend });
+  const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, scope);
+  const otherBackendCount = projectRecords.filter(
+    ({ spec }) => (backend ?? spec.backend) !== spec.backend,
+  ).length;
   return {
     stacks,
     skips,
-    rollouts: here.length,
-    elsewhere,
+    rollouts: backendRecords.length,
+    elsewhere: otherBackendCount,
     files: async (rollout) => await reader.files(rollout),
-    earlier: async (stack) => await earlierIn(database, stack, here),
+    earlier: async (stack) => await earlierIn(database, stack, backendRecords),
   };
 }
 
@@ -182,21 +191,21 @@ async function earlierIn(
   stack: string,
   rollouts: readonly RolloutRecord[],
 ): Promise<readonly EarlierReading[]> {
-  const known = new Map(rollouts.map((record) => [record.id, record]));
+  const knownStacks = new Map(rollouts.map((record) => [record.id, record]));
   const rows = await database.query(
     `SELECT rollout, state, attempt, summary FROM rollout_tenants
      WHERE stack = $1 AND summary IS NOT NULL`,
     [stack],
   );
   const read = rows.flatMap((row) => {
-    const record = known.get(String(row["rollout"]));
+    const record = knownStacks.get(String(row["rollout"]));
     // What was planned and never begun may have been read by a wrong key.
-    const isBegun =
+    const hasStarted =
       Number(row["attempt"]) > 0 ||
       row["state"] === "unchanged" ||
       (record !== undefined && isOpenState(record.state));
     const { identity, acceptsEmptyTenant } = parsed<TenantSummary>(row["summary"]);
-    if (record?.startedAtMs === undefined || !isBegun || identity === undefined) return [];
+    if (record?.startedAtMs === undefined || !hasStarted || identity === undefined) return [];
     const order = [record.seq ?? 0, record.startedAtMs] as const;
     return [{ record, reading: { order, identity }, isAccepted: acceptsEmptyTenant === true }];
   });
@@ -214,15 +223,15 @@ async function earlierIn(
 /** What the newest rollouts that revert drift or remove what has expired read of each stack: they may have replaced rows of before. */
 async function readByTasksIn(
   database: Database,
-  here: readonly RolloutRecord[],
+  backendRecords: readonly RolloutRecord[],
 ): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
-  const tasks = here
+  const tasks = backendRecords
     .filter(({ spec }) => spec.task !== undefined)
     .sort((one, other) => compareRollouts(other, one))
-    .slice(0, NEWEST);
+    .slice(0, NEWEST_ROLLOUTS);
   if (tasks.length === 0) return new Map();
   const records = new Map(tasks.map((record) => [record.id, record]));
-  const rows = await rowsIn(database, "IN", [...records.keys()]);
+  const rows = await readStackRows(database, "IN", [...records.keys()]);
   return new Map(
     rows.flatMap((row) => {
       const record = records.get(String(row["rollout"]));
@@ -233,7 +242,7 @@ async function readByTasksIn(
 }
 
 /** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
-async function waitingFor(
+async function readWaitingStacks(
   database: Database,
   record: RolloutRecord,
 ): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
@@ -245,37 +254,37 @@ async function waitingFor(
   return rows.map((row) => {
     const wave = spec.waves[Number(row["wave"])]?.name ?? "";
     const state = String(row["state"]) as TenantState;
-    const isBegun = Number(row["attempt"]) > 0;
-    const order = orderOf(record);
+    const hasStarted = Number(row["attempt"]) > 0;
+    const order = toRolloutOrder(record);
     return [
       String(row["stack"]),
-      { rollout: id, order, wave, state, rolloutState, isBegun, ...readIn(row) },
+      { rollout: id, order, wave, state, rolloutState, isBegun: hasStarted, ...parseObservedTenant(row) },
     ] as const;
   });
 }
 
-function readIn(row: Row): ReadTenant {
+function parseObservedTenant(row: Row): ObservedTenant {
   return { name: parsed<Target>(row["target"]).name, ...identifiedBy(row) };
 }
 
-function identifiedBy(row: Row): Omit<ReadTenant, "name"> {
+function identifiedBy(row: Row): Omit<ObservedTenant, "name"> {
   const summary = row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]);
   return withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity });
 }
 
-function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
+function toRolloutOrder({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
   return { id, seq, startedAtMs };
 }
 
 /** Returns the newest settled and the newest unsettled row of each stack, within or outside the given rollouts. */
-async function rowsIn(
+async function readStackRows(
   database: Database,
-  which: "IN" | "NOT IN",
+  operator: "IN" | "NOT IN",
   rollouts: readonly string[],
 ): Promise<readonly Row[]> {
-  const places = rollouts.map((_, index) => `$${index + 1}`).join(", ");
+  const placeholders = rollouts.map((_, index) => `$${index + 1}`).join(", ");
   const sequence = await sequenceIn(database, "r");
-  const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
+  const rolloutFilter = rollouts.length === 0 ? "" : `AND t.rollout ${operator} (${placeholders})`;
   return await database.query(
     `SELECT stack, rollout, wave, state, attempt, settled, target, summary, finished_at, started_at FROM (
        SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.attempt AS attempt, t.target AS target,
@@ -284,7 +293,7 @@ async function rowsIn(
          ROW_NUMBER() OVER (
            PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
            ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC) AS newest
-       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${among}
+       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${rolloutFilter}
      ) ranked WHERE newest = 1`,
     rollouts,
   );

@@ -10,35 +10,35 @@ import type { WhoseRollouts } from "./rollout-record";
  * Returns what rollouts read of tenants.
  *
  * @param targets all tenants of the targets file.
- * @param of `all` includes tenants that are no longer in the file.
+ * @param filter `all` includes tenants that are no longer in the file.
  * @throws {JournalError} if the journal can't be read.
  */
 export async function rememberedIdentities(
   database: Database,
-  whose: Omit<WhoseRollouts, "stacks">,
+  scope: Omit<WhoseRollouts, "stacks">,
   targets: readonly Target[],
-  of: "declared" | "all" = "declared",
+  filter: "declared" | "all" = "declared",
 ): Promise<RememberedTenants> {
-  const stacks = of === "all" ? {} : { stacks: targets.map(({ stack }) => stack) };
-  return rememberedIn(await reachedIn(database, { ...whose, ...stacks }), targets, of);
+  const stacks = filter === "all" ? {} : { stacks: targets.map(({ stack }) => stack) };
+  return rememberedIn(await reachedIn(database, { ...scope, ...stacks }), targets, filter);
 }
 
 /** Returns the same from one or more journals that were already read. */
 export function rememberedIn(
   { stacks, earlier }: Pick<Reached, "stacks" | "earlier">,
   targets: readonly Target[],
-  of: "declared" | "all",
+  filter: "declared" | "all",
 ): RememberedTenants {
   const declared = new Map(targets.map((target) => [target.stack, target]));
   return new Map(
     [...stacks].flatMap(([stack, { last, next }]) => {
-      if (of === "declared" && !declared.has(stack)) return [];
+      if (filter === "declared" && !declared.has(stack)) return [];
       // A plan that was never started may come from a wrong key, for which the rollout was then abandoned.
       const isNewer = next?.identity !== undefined && (next.isBegun || isOpenState(next.rolloutState));
-      const read = isNewer ? next : last;
-      if (read?.identity === undefined) return [];
-      const { name = read.name, place } = declared.get(stack) ?? {};
-      const { rollout, identity, fingerprint } = read;
+      const lastRead = isNewer ? next : last;
+      if (lastRead?.identity === undefined) return [];
+      const { name = lastRead.name, place } = declared.get(stack) ?? {};
+      const { rollout, identity, fingerprint } = lastRead;
       return [
         [
           stack,

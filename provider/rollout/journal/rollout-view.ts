@@ -28,23 +28,24 @@ export async function viewOf(
       health: row["health"] == null ? undefined : parsed(row["health"]),
     };
   });
-  const running = waves.findIndex((wave) => wave.state === "running");
-  const wave = waves[running]?.wave;
-  const room = await roomAt(database, spec);
+  const runningIndex = waves.findIndex((wave) => wave.state === "running");
+  const wave = waves[runningIndex]?.wave;
+  const availableSlots = await roomAt(database, spec);
   return {
     state,
     waves,
     tolerated: spec.tolerated,
     until,
     isStopping,
-    pending: wave === undefined ? [] : await pendingOf(database, id, running, wave, room),
-    roomAt: room,
+    pending:
+      wave === undefined ? [] : await readPendingTenants(database, id, runningIndex, wave, availableSlots),
+    roomAt: availableSlots,
     capacity,
   };
 }
 
 /** The maximum number of tenants that one transaction releases. The next transaction releases more. */
-const MOST_BEGUN_AT_ONCE = 1_000;
+const MAX_STARTED_PER_STEP = 1_000;
 
 /** How many more tenants of a wave may start, according to the journal. */
 export async function placesIn(
@@ -62,20 +63,24 @@ export async function placesIn(
 }
 
 /** Returns the first pending tenants whose service has capacity, limited to the wave's concurrency. */
-async function pendingOf(
+async function readPendingTenants(
   database: Queryable,
   id: string,
   position: number,
   wave: Wave,
-  roomAt: ReadonlyMap<string, number>,
+  readAvailableSlots: ReadonlyMap<string, number>,
 ): Promise<readonly PendingTenant[]> {
-  const full = [...roomAt].filter(([, room]) => room <= 0).map(([address]) => address);
-  const except =
-    full.length === 0 ? "" : `AND address NOT IN (${full.map((_, index) => `$${index + 4}`).join(", ")})`;
+  const fullAddresses = [...readAvailableSlots]
+    .filter(([, freeSlots]) => freeSlots <= 0)
+    .map(([address]) => address);
+  const addressFilter =
+    fullAddresses.length === 0
+      ? ""
+      : `AND address NOT IN (${fullAddresses.map((_, index) => `$${index + 4}`).join(", ")})`;
   const rows = await database.query(
-    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2 ${except}
+    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2 ${addressFilter}
      ORDER BY position LIMIT $3`,
-    [id, position, Math.min(wave.maxConcurrent, MOST_BEGUN_AT_ONCE), ...full],
+    [id, position, Math.min(wave.maxConcurrent, MAX_STARTED_PER_STEP), ...fullAddresses],
   );
   return rows.map((row) => ({ name: String(row["name"]), address: String(row["address"]) }));
 }
@@ -84,7 +89,7 @@ export async function roomAt(
   database: Queryable,
   { services }: RolloutSpec,
 ): Promise<ReadonlyMap<string, number>> {
-  const room = new Map<string, number>();
+  const freeSlots = new Map<string, number>();
   for (const [address, { maxConcurrent }] of services) {
     if (maxConcurrent === undefined) continue;
     const [row] = await database.query(
@@ -92,9 +97,9 @@ export async function roomAt(
        WHERE t.address = $1 AND t.state IN ('released', 'running')`,
       [address],
     );
-    room.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));
+    freeSlots.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));
   }
-  return room;
+  return freeSlots;
 }
 
 export async function countsOf(
@@ -108,9 +113,9 @@ export async function countsOf(
   const counts = new Map<number, Record<TenantState, number>>();
   for (const row of rows) {
     const wave = Number(row["wave"]);
-    const ofWave = counts.get(wave) ?? { ...NO_COUNTS };
-    ofWave[String(row["state"]) as TenantState] = Number(row["count"]);
-    counts.set(wave, ofWave);
+    const waveCounts = counts.get(wave) ?? { ...NO_COUNTS };
+    waveCounts[String(row["state"]) as TenantState] = Number(row["count"]);
+    counts.set(wave, waveCounts);
   }
   return counts;
 }
@@ -125,9 +130,9 @@ export const NO_COUNTS: Readonly<Record<TenantState, number>> = {
   skipped: 0,
 };
 
-export function sum(all: Iterable<Record<TenantState, number>>): Record<TenantState, number> {
+export function sum(allCounts: Iterable<Record<TenantState, number>>): Record<TenantState, number> {
   const total = { ...NO_COUNTS };
-  for (const counts of all) {
+  for (const counts of allCounts) {
     for (const [state, count] of Object.entries(counts)) total[state as TenantState] += count;
   }
   return total;

@@ -35,10 +35,10 @@ export async function standingSkips(
   database: Queryable,
   { project, backend }: WhoseRollouts,
 ): Promise<ReadonlyMap<string, Skip>> {
-  const own = (await allSkips(database)).filter(
+  const scopedSkips = (await allSkips(database)).filter(
     (skip) => skip.project === project && (backend ?? skip.backend) === skip.backend,
   );
-  return new Map(own.map((skip) => [skip.stack, skip]));
+  return new Map(scopedSkips.map((skip) => [skip.stack, skip]));
 }
 
 /** Returns the parts of a skip that a rollout stores. */
@@ -69,16 +69,16 @@ export interface Skipping {
  */
 export async function skipTenants(
   database: Database,
-  whose: Required<Omit<WhoseRollouts, "stacks">>,
+  scope: Required<Omit<WhoseRollouts, "stacks">>,
   tenants: readonly { readonly name: string; readonly stack: string }[],
   { reason, by, nowMs }: { readonly reason: string; readonly by: string; readonly nowMs: number },
 ): Promise<Skipping> {
   return await database.transaction(async (transaction) => {
-    const before = await standingSkips(transaction, whose);
-    const fresh = tenants
-      .filter(({ stack }) => !before.has(stack))
-      .map(({ name, stack }): Skip => ({ ...whose, name, stack, sinceMs: nowMs, reason, by }));
-    for (const { project, backend, stack, name } of fresh) {
+    const activeSkips = await standingSkips(transaction, scope);
+    const added = tenants
+      .filter(({ stack }) => !activeSkips.has(stack))
+      .map(({ name, stack }): Skip => ({ ...scope, name, stack, sinceMs: nowMs, reason, by }));
+    for (const { project, backend, stack, name } of added) {
       await transaction.query(
         "INSERT INTO rollout_skips (project, backend, stack, since, name, reason, skipped_by) VALUES ($1, $2, $3, $4, $5, $6, $7)",
         [project, backend, stack, nowMs, name, reason, by],
@@ -86,14 +86,14 @@ export async function skipTenants(
     }
     const stacks = new Set(tenants.map(({ stack }) => stack));
     const rollouts: SkippedIn[] = [];
-    for (const id of await openOf(transaction, whose)) {
+    for (const id of await readOpenRollouts(transaction, scope)) {
       await applySkips(transaction, id, nowMs, "now");
-      for (const { name, state } of await tenantsIn(transaction, id, stacks)) {
+      for (const { name, state } of await readTenantStates(transaction, id, stacks)) {
         rollouts.push({ rollout: id, tenant: name, state });
       }
     }
-    const already = tenants.flatMap(({ stack }) => before.get(stack) ?? []);
-    return { fresh, already, rollouts };
+    const existing = tenants.flatMap(({ stack }) => activeSkips.get(stack) ?? []);
+    return { fresh: added, already: existing, rollouts };
   });
 }
 
@@ -114,8 +114,8 @@ export async function endSkips(
         "UPDATE rollout_skips SET ended_at = $4, ended_by = $5 WHERE project = $1 AND backend = $2 AND stack = $3 AND ended_at IS NULL",
         [skip.project, skip.backend, skip.stack, nowMs, by],
       );
-      for (const id of await openOf(transaction, skip)) {
-        for (const { name, state } of await tenantsIn(transaction, id, new Set([skip.stack]))) {
+      for (const id of await readOpenRollouts(transaction, skip)) {
+        for (const { name, state } of await readTenantStates(transaction, id, new Set([skip.stack]))) {
           if (state === "skipped") rollouts.push({ rollout: id, tenant: name, state });
         }
       }
@@ -128,21 +128,21 @@ export async function endSkips(
  * Applies the current skips to a rollout, and records who skipped each tenant, why and since when. A tenant that was already changed
  * stays changed, but no longer counts for its wave's health.
  *
- * @param how `now` resumes no tenant whose skip ended. With `retry`, the rollout picks it up again. With
+ * @param trigger `now` resumes no tenant whose skip ended. With `retry`, the rollout picks it up again. With
  * `pass gate`, it does so only if the tenant's wave has not begun.
- * @param leftOut the reasons, by stack, for tenants that the targets file no longer declares as planned.
+ * @param excluded the reasons, by stack, for tenants that the targets file no longer declares as planned.
  */
 export async function applySkips(
   transaction: Queryable,
   id: string,
   nowMs: number,
-  how: "now" | "pass gate" | "retry",
-  leftOut: ReadonlyMap<string, string> = new Map(),
+  trigger: "now" | "pass gate" | "retry",
+  excluded: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
   const { spec } = await recordOf(transaction, id);
   const skips = await standingSkips(transaction, spec);
-  const known = new Map((spec.skipped ?? []).map((one) => [one.name, one]));
-  if (skips.size + known.size + leftOut.size === 0) return;
+  const previousSkips = new Map((spec.skipped ?? []).map((skip) => [skip.name, skip]));
+  if (skips.size + previousSkips.size + excluded.size === 0) return;
   const rows = await transaction.query(
     `SELECT t.name AS name, t.stack AS stack, t.wave AS wave, t.state AS state, w.state AS wave_state,
        CASE WHEN t.plan IS NULL THEN 0 ELSE 1 END AS planned
@@ -152,24 +152,24 @@ export async function applySkips(
   );
   const names = new Set(rows.map((row) => String(row["name"])));
   // Tenants excluded from the plan stay excluded, whatever changes later.
-  const skipped = [...known.values()].filter(({ name }) => !names.has(name));
+  const skipped = [...previousSkips.values()].filter(({ name }) => !names.has(name));
   for (const row of rows) {
     const [name, state] = [String(row["name"]), String(row["state"])];
     const skip =
-      skips.get(String(row["stack"])) ?? leftOutSkip(name, leftOut.get(String(row["stack"])), nowMs);
+      skips.get(String(row["stack"])) ?? buildExclusionSkip(name, excluded.get(String(row["stack"])), nowMs);
     if (skip !== undefined) {
       skipped.push(skippedTenant(skip));
-      if (LEFT_OUT.has(state)) await leaveOut(transaction, id, row, spec, skip, nowMs);
+      if (SKIPPABLE_STATES.has(state)) await markSkipped(transaction, id, row, spec, skip, nowMs);
       continue;
     }
-    const before = known.get(name);
-    if (before === undefined) continue;
-    const next = state === "skipped" ? takenUpAs(row, how) : state;
+    const previousSkip = previousSkips.get(name);
+    if (previousSkip === undefined) continue;
+    const next = state === "skipped" ? getUnskippedState(row, trigger) : state;
     if (next !== state) {
       await transaction.query("UPDATE rollout_tenants SET state = $3 WHERE rollout = $1 AND name = $2", [
         ...[id, name, next],
       ]);
-    } else if (state === "skipped") skipped.push(before);
+    } else if (state === "skipped") skipped.push(previousSkip);
   }
   const { skipped: _before, ...rest } = spec;
   await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
@@ -178,17 +178,21 @@ export async function applySkips(
   ]);
 }
 
-function leftOutSkip(name: string, reason: string | undefined, sinceMs: number): SkippedTenant | undefined {
+function buildExclusionSkip(
+  name: string,
+  reason: string | undefined,
+  sinceMs: number,
+): SkippedTenant | undefined {
   return reason === undefined ? undefined : { name, sinceMs, reason };
 }
 
 /** No worker has these tenants. `released` means available, but not yet taken. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
+const SKIPPABLE_STATES: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
 
 /** Returns the next state of a tenant whose skip ended. A retry includes all failed tenants, so `failed` puts this one among them. */
-function takenUpAs(row: Row, how: "now" | "pass gate" | "retry"): string {
-  if (how === "retry") return "failed";
-  if (how === "now" || row["wave_state"] !== "pending") return "skipped";
+function getUnskippedState(row: Row, trigger: "now" | "pass gate" | "retry"): string {
+  if (trigger === "retry") return "failed";
+  if (trigger === "now" || row["wave_state"] !== "pending") return "skipped";
   return Number(row["planned"]) === 1 ? "pending" : "failed";
 }
 
@@ -205,12 +209,12 @@ export async function skipIfStanding(
   );
   const skip = (await standingSkips(transaction, spec)).get(String(row?.["stack"]));
   if (row === undefined || skip === undefined) return false;
-  await leaveOut(transaction, rollout, row, spec, skip, nowMs);
+  await markSkipped(transaction, rollout, row, spec, skip, nowMs);
   return true;
 }
 
 /** Keeps the tenant's error, because the tenant may be partly changed. */
-async function leaveOut(
+async function markSkipped(
   transaction: Queryable,
   id: string,
   row: Row,
@@ -224,12 +228,12 @@ async function leaveOut(
     tenant,
   ]);
   const wave = waves[Number(row["wave"])]?.name ?? "";
-  const told = { kind: "tenant-skipped", wave, tenant, reason, ...withoutUndefined({ by }) } as const;
-  await tell(transaction, id, told, nowMs);
+  const event = { kind: "tenant-skipped", wave, tenant, reason, ...withoutUndefined({ by }) } as const;
+  await tell(transaction, id, event, nowMs);
 }
 
 /** Returns the unfinished rollouts of a project and backend. */
-async function openOf(
+async function readOpenRollouts(
   transaction: Queryable,
   { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
 ): Promise<readonly string[]> {
@@ -242,7 +246,7 @@ async function openOf(
   });
 }
 
-async function tenantsIn(
+async function readTenantStates(
   transaction: Queryable,
   id: string,
   stacks: ReadonlySet<string>,

@@ -14,15 +14,15 @@ export interface TakenBackSoFar {
 
 /** Returns how far a rollout was rolled back. Only tenants that were read again count. */
 export async function takenBackSoFar(journal: JournalReader, id: string): Promise<TakenBackSoFar> {
-  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  const changedTenants = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
-  const back = new Set(
+  const rolledBackStacks = new Set(
     rollbacks.filter(({ state }) => state === "done" || state === "unchanged").map(({ stack }) => stack),
   );
   return {
     by: [...new Set(rollbacks.map(({ rollout }) => rollout))],
-    touched,
-    left: touched.filter(({ target }) => !back.has(target.stack)),
+    touched: changedTenants,
+    left: changedTenants.filter(({ target }) => !rolledBackStacks.has(target.stack)),
   };
 }
 
@@ -38,9 +38,9 @@ export async function wholeRollbackOf(
 
 /** Describes it in one or two sentences. */
 export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
-  const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
+  const allText = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
   if (left.length === 0)
-    return `It was rolled back by ${by.join(", ")} in ${all} that it changed or tried to.`;
+    return `It was rolled back by ${by.join(", ")} in ${allText} that it changed or tried to.`;
   const names = formatFirst(left, ({ name }) => quote(name));
   return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names}.`;
 }

@@ -5,7 +5,7 @@ import type { RolloutHappening } from "../model/rollout-event";
 export async function tell(
   transaction: Queryable,
   id: string,
-  happening: RolloutHappening,
+  event: RolloutHappening,
   nowMs: number,
 ): Promise<void> {
   const [row] = await transaction.query(
@@ -14,6 +14,6 @@ export async function tell(
   );
   await transaction.query(
     "INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)",
-    [id, Number(row?.["events"]), nowMs, JSON.stringify(happening)],
+    [id, Number(row?.["events"]), nowMs, JSON.stringify(event)],
   );
 }

@@ -32,56 +32,58 @@ export interface FindingContext {
 export async function whichRollout(
   journal: Journal,
   id: string | undefined,
-  purpose: Purpose,
+  action: Purpose,
   context: FindingContext,
 ): Promise<RolloutRecord> {
   const records = await journal.records();
-  if (id !== undefined) return named(records, id, purpose, context);
+  if (id !== undefined) return findByIdPrefix(records, id, action, context);
   const all = await candidates(journal, records);
   // Repeating the command must not roll back the previous rollout as well.
-  const last = all.find(({ record, isBegun }) => isBegun && isAnyChange(record));
-  if (purpose === "rollback" && last?.isTakenBack === true) {
-    const before = all.find((one) => PURPOSES.rollback.isMeant(one));
+  const lastChange = all.find(({ record, isBegun }) => isBegun && isSettingsRollout(record));
+  if (action === "rollback" && lastChange?.isTakenBack === true) {
+    const previous = all.find((candidate) => ACTION_RULES.rollback.isMeant(candidate));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The last rollout, ${last.record.id}, was rolled back already. Nothing was changed.${before === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
+      `The last rollout, ${lastChange.record.id}, was rolled back already. Nothing was changed.${previous === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(previous.record.id)}\``}`,
     );
   }
-  const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
-  const found = await preferred(meant, purpose, context);
-  if (purpose === "rollback") tellPassedOver(all, found, context);
-  if (found !== undefined) return found;
+  const matches = all
+    .filter((candidate) => ACTION_RULES[action].isMeant(candidate))
+    .map(({ record }) => record);
+  const match = await choosePreferred(matches, action, context);
+  if (action === "rollback") logPassedOver(all, match, context);
+  if (match !== undefined) return match;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `There is no rollout ${purpose === "status" ? "at all" : `that can be ${PURPOSES[purpose].called}`} in ${context.place}; ${newest(records)}.${purpose === "stop" ? abandonAdvice(records.find(isOpen), context.commands) : ""}${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
+    `There is no rollout ${action === "status" ? "at all" : `that can be ${ACTION_RULES[action].called}`} in ${context.place}; ${formatNewestRollouts(records)}.${action === "stop" ? formatAbandonAdvice(records.find(isOpen), context.commands) : ""}${action === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
   );
 }
 
 /** Logs which rollout will be rolled back, if newer ones that changed tenants are passed over. */
-function tellPassedOver(
+function logPassedOver(
   all: readonly Candidate[],
-  found: RolloutRecord | undefined,
+  match: RolloutRecord | undefined,
   { commands, log }: FindingContext,
 ): void {
   const newer = all.slice(
     0,
-    found === undefined ? undefined : all.findIndex(({ record }) => record === found),
+    match === undefined ? undefined : all.findIndex(({ record }) => record === match),
   );
   const passedOver = newer.filter(({ isBegun, isTakenBack }) => isBegun && !isTakenBack);
-  const [first] = passedOver.filter(({ record }) => PURPOSES.rollback.fits(record));
-  if (first === undefined) return;
+  const [newestPassedOver] = passedOver.filter(({ record }) => ACTION_RULES.rollback.fits(record));
+  if (newestPassedOver === undefined) return;
   const names = formatFirst(passedOver, ({ record: { id, spec } }) => {
-    const what = spec.rollsBack === undefined ? optionOf(spec.task) : `rolls back ${spec.rollsBack}`;
-    return what === undefined ? id : `${id} (${what})`;
+    const modeText = spec.rollsBack === undefined ? getModeOption(spec.task) : `rolls back ${spec.rollsBack}`;
+    return modeText === undefined ? id : `${id} (${modeText})`;
   });
-  const meant = found === undefined ? "" : `The rollout ${found.id} is meant. `;
+  const matchText = match === undefined ? "" : `The rollout ${match.id} is meant. `;
   log(
-    `note: ${meant}Newer ones are passed over: ${names}. To roll back the newest of them: \`${commands.rollback(first.record.id)}\``,
+    `note: ${matchText}Newer ones are passed over: ${names}. To roll back the newest of them: \`${commands.rollback(newestPassedOver.record.id)}\``,
   );
 }
 
-function optionOf(task: Task | undefined): string | undefined {
-  return task === undefined ? undefined : TASK_WORDS[task].option;
+function getModeOption(mode: Task | undefined): string | undefined {
+  return mode === undefined ? undefined : TASK_WORDS[mode].option;
 }
 
 /** A rollout, with the data that decides whether it is the default. */
@@ -93,7 +95,7 @@ interface Candidate {
   readonly isTakenBack: boolean;
 }
 
-interface PurposeRule {
+interface ActionRule {
   /** Completes the sentence "There is no rollout that can be …". */
   readonly called: string;
   /** Whether the purpose suits a rollout given by id. */
@@ -108,11 +110,11 @@ export function isOpen({ state }: RolloutRecord): boolean {
 }
 
 /** Whether it applied changes that somebody made in the files. */
-function isAnyChange({ spec }: RolloutRecord): boolean {
+function isSettingsRollout({ spec }: RolloutRecord): boolean {
   return spec.rollsBack === undefined && spec.task === undefined;
 }
 
-const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
+const ACTION_RULES: Readonly<Record<Purpose, ActionRule>> = {
   status: { called: "shown", fits: () => true, isMeant: () => true },
   resume: {
     called: "resumed",
@@ -123,7 +125,7 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
     called: "rolled back",
     fits: ({ spec }) => spec.rollsBack === undefined,
     // A rolled-back rollout needs an explicit id, for example to roll it back to other files. So does a nightly run.
-    isMeant: ({ record, isBegun, isTakenBack }) => isAnyChange(record) && isBegun && !isTakenBack,
+    isMeant: ({ record, isBegun, isTakenBack }) => isSettingsRollout(record) && isBegun && !isTakenBack,
   },
   stop: {
     called: "stopped",
@@ -134,75 +136,78 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
 };
 
 /** Prefers the newest. For `stop`, it must be running; for `resume` and `abandon`, preferably not. */
-async function preferred(
-  meant: readonly RolloutRecord[],
-  purpose: Purpose,
+async function choosePreferred(
+  matches: readonly RolloutRecord[],
+  action: Purpose,
   { isHeld }: FindingContext,
 ): Promise<RolloutRecord | undefined> {
-  if (purpose === "status" || purpose === "rollback") return meant[0];
-  for (const record of meant) {
-    const isUnderWay = record.state === "running" && (await isHeld(record.id));
-    if (isUnderWay === (purpose === "stop")) return record;
+  if (action === "status" || action === "rollback") return matches[0];
+  for (const record of matches) {
+    const isRunning = record.state === "running" && (await isHeld(record.id));
+    if (isRunning === (action === "stop")) return record;
   }
-  return purpose === "stop" ? undefined : meant[0];
+  return action === "stop" ? undefined : matches[0];
 }
 
 async function candidates(
   journal: Journal,
   records: readonly RolloutRecord[],
 ): Promise<readonly Candidate[]> {
-  const tallies = await talliesOf(journal.database);
-  const again = await retriable(journal.database, records);
-  const takenBack = new Set<string>();
+  const rolloutCounts = await talliesOf(journal.database);
+  const retryable = await retriable(journal.database, records);
+  const rolledBackIds = new Set<string>();
   for (const id of new Set(records.flatMap(({ spec }) => spec.rollsBack ?? []))) {
-    if ((await takenBackSoFar(journal, id)).left.length === 0) takenBack.add(id);
+    if ((await takenBackSoFar(journal, id)).left.length === 0) rolledBackIds.add(id);
   }
   return records.map((record) => ({
     record,
-    isBegun: tallies.get(record.id)?.isBegun === true,
-    isRetriable: again.has(record.id),
-    isTakenBack: takenBack.has(record.id),
+    isBegun: rolloutCounts.get(record.id)?.isBegun === true,
+    isRetriable: retryable.has(record.id),
+    isTakenBack: rolledBackIds.has(record.id),
   }));
 }
 
-function named(
+function findByIdPrefix(
   records: readonly RolloutRecord[],
   id: string,
-  purpose: Purpose,
+  action: Purpose,
   { place, commands }: FindingContext,
 ): RolloutRecord {
-  const [only, ...more] = records.filter((one) => one.id.startsWith(id));
-  if (only !== undefined && more.length === 0) {
-    const { called, fits } = PURPOSES[purpose];
-    if (fits(only)) return only;
-    const { state, spec } = only;
-    const is =
-      purpose === "rollback" && spec.rollsBack !== undefined
+  const [match, ...otherMatches] = records.filter((one) => one.id.startsWith(id));
+  if (match !== undefined && otherMatches.length === 0) {
+    const { called, fits } = ACTION_RULES[action];
+    if (fits(match)) return match;
+    const { state, spec } = match;
+    const stateText =
+      action === "rollback" && spec.rollsBack !== undefined
         ? `rolls back another one, ${spec.rollsBack}`
         : `is ${state.replace("-", " ")}`;
-    const again =
-      purpose === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
-    const next = isEndedState(state)
-      ? again
-      : `${purpose === "stop" ? abandonAdvice(isOpen(only) ? only : undefined, commands) : ""} What can be done with it now: \`${commands.status(only.id)}\``;
+    const planAdvice =
+      action === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
+    const nextStepText = isEndedState(state)
+      ? planAdvice
+      : `${action === "stop" ? formatAbandonAdvice(isOpen(match) ? match : undefined, commands) : ""} What can be done with it now: \`${commands.status(match.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${only.id} can't be ${called}: it ${is}.${next}`,
+      `The rollout ${match.id} can't be ${called}: it ${stateText}.${nextStepText}`,
     );
   }
-  const which =
-    more.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
-  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${place}; ${newest(records)}.`);
+  const problem =
+    otherMatches.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_FOUND",
+    `${problem} in ${place}; ${formatNewestRollouts(records)}.`,
+  );
 }
 
 /** Suggests how to end a rollout that is not running. */
-function abandonAdvice(record: RolloutRecord | undefined, commands: RolloutCommands): string {
+function formatAbandonAdvice(record: RolloutRecord | undefined, commands: RolloutCommands): string {
   if (record === undefined) return "";
-  const is = record.state === "waiting" ? "waits for a person" : "isn't through";
-  return ` ${record.id} ${is}, and nothing of it is under way. To abandon it: \`${commands.abandon(record.id)}\`.`;
+  const stateText = record.state === "waiting" ? "waits for a person" : "isn't through";
+  return ` ${record.id} ${stateText}, and nothing of it is under way. To abandon it: \`${commands.abandon(record.id)}\`.`;
 }
 
-function newest(records: readonly RolloutRecord[]): string {
-  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
-  return known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
+function formatNewestRollouts(records: readonly RolloutRecord[]): string {
+  const newestTexts = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
+  return newestTexts.length === 0 ? "the journal has none" : `the newest are ${newestTexts.join(", ")}`;
 }

@@ -8,55 +8,55 @@ import type { Mark, TakenBack } from "./mark";
 /**
  * Builds the lock of a rollout from the journal's current state.
  *
- * @param place the location of that journal.
- * @param next the state that the journal is about to record. Default: the recorded state.
+ * @param journalUrl the location of that journal.
+ * @param overrides the state that the journal is about to record. Default: the recorded state.
  */
 export async function markOfRollout(
   journal: Journal,
   id: string,
-  place: string,
-  next: Partial<Pick<RolloutRecord, "state" | "reason">> = {},
+  journalUrl: string,
+  overrides: Partial<Pick<RolloutRecord, "state" | "reason">> = {},
 ): Promise<Mark> {
-  const record = { ...(await journal.record(id)), ...next };
+  const record = { ...(await journal.record(id)), ...overrides };
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state } = record;
-  const isOpen = !CLOSED.has(state);
-  const takenBack = await takenBackBy(journal, record, tenants);
+  const isOpen = !CLOSED_STATES.has(state);
+  const rolledBack = await readRolledBackChanges(journal, record, tenants);
   return {
     rollout: id,
     project: spec.project,
     state: isOpen ? "open" : "closed",
-    told: toldOf(record),
-    journal: place,
+    told: formatLockStatus(record),
+    journal: journalUrl,
     events: (await journal.lastEvent(id)) ?? 0,
     at: new Date().toISOString(),
-    pending: isOpen ? tenants.filter(isLeft).map(({ target }) => target.stack) : [],
+    pending: isOpen ? tenants.filter(isPending).map(({ target }) => target.stack) : [],
     unseen: waves.flatMap((wave, index) =>
-      unseenIn(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
+      findUnreviewedStacks(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
     ),
-    ...withoutUndefined({ takenBack, task: spec.task, seq: record.seq }),
+    ...withoutUndefined({ takenBack: rolledBack, task: spec.task, seq: record.seq }),
   };
 }
 
-const CLOSED: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
+const CLOSED_STATES: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
 
-function isLeft({ state }: TenantRecord): boolean {
+function isPending({ state }: TenantRecord): boolean {
   return state === "pending" || state === "released" || state === "running";
 }
 
-const MAX_REASON = 300;
+const MAX_REASON_LENGTH = 300;
 
-function toldOf({ state, reason = "" }: RolloutRecord): string {
-  const said = reason.slice(0, MAX_REASON);
+function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
+  const reasonText = reason.slice(0, MAX_REASON_LENGTH);
   switch (state) {
     case "waiting":
-      return `waits for a person. ${said}`;
+      return `waits for a person. ${reasonText}`;
     case "stopped":
-      return `was stopped. ${said}`;
+      return `was stopped. ${reasonText}`;
     case "abandoned":
-      return `was abandoned. ${said}`;
+      return `was abandoned. ${reasonText}`;
     case "rolled-back":
-      return `was rolled back. ${said}`;
+      return `was rolled back. ${reasonText}`;
     case "done":
       return "is through";
     default:
@@ -65,7 +65,7 @@ function toldOf({ state, reason = "" }: RolloutRecord): string {
 }
 
 /** The stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
-function unseenIn(
+function findUnreviewedStacks(
   wave: Wave | undefined,
   record: WaveRecord,
   tenants: readonly TenantRecord[],
@@ -73,13 +73,13 @@ function unseenIn(
   skipped: ReadonlySet<string>,
 ): readonly UnseenTenant[] {
   if (wave === undefined) return [];
-  const isSeen = wasLookedAt(wave, record);
-  if (isSeen && skipped.size === 0) return [];
-  const carried = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
-  return tenants.flatMap(({ name, wave: own, attempt, target, startedAtMs, finishedAtMs }) => {
+  const isReviewed = wasLookedAt(wave, record);
+  if (isReviewed && skipped.size === 0) return [];
+  const inherited = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+  return tenants.flatMap(({ name, wave: tenantWave, attempt, target, startedAtMs, finishedAtMs }) => {
     // A skipped tenant was not reviewed with its wave.
-    if (own !== index || (isSeen && !skipped.has(name))) return [];
-    const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : carried.get(name);
+    if (tenantWave !== index || (isReviewed && !skipped.has(name))) return [];
+    const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : inherited.get(name);
     return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
   });
 }
@@ -99,7 +99,7 @@ export function wasLookedAt({ gate, soakMs, health }: Wave, record: WaveRecord):
   );
 }
 
-async function takenBackBy(
+async function readRolledBackChanges(
   journal: Journal,
   { spec: { rollsBack } }: RolloutRecord,
   tenants: readonly TenantRecord[],
@@ -109,7 +109,7 @@ async function takenBackBy(
   const changes = new Set<string>();
   for (const { name } of await journal.tenants(rollsBack)) {
     const plan = names.has(name) ? await journal.plan(rollsBack, name) : undefined;
-    for (const one of plan === undefined ? [] : signaturesIn(plan)) changes.add(one);
+    for (const signature of plan === undefined ? [] : signaturesIn(plan)) changes.add(signature);
   }
   return { rollout: rollsBack, changes: [...changes].sort() };
 }

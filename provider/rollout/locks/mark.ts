@@ -4,7 +4,7 @@ import { TASKS, type Task } from "../model/task";
 import type { UnseenTenant } from "../model/wave";
 
 /** The version of the lock format. */
-const MARK_FORMAT = 1;
+const LOCK_FORMAT = 1;
 
 /**
  * The lock that a rollout stores next to the stacks. Every run on the same state backend sees it, whatever its journal. It lists the
@@ -42,8 +42,8 @@ export interface TakenBack {
   readonly changes: readonly string[];
 }
 
-const schema = z.object({
-  format: z.literal(MARK_FORMAT),
+const lockSchema = z.object({
+  format: z.literal(LOCK_FORMAT),
   rollout: z.string(),
   project: z.string(),
   state: z.enum(["open", "closed"]),
@@ -59,8 +59,8 @@ const schema = z.object({
 });
 
 /** Converts a lock to its stored format. */
-export function keptMark(mark: Mark): unknown {
-  return { format: MARK_FORMAT, ...mark };
+export function keptMark(lock: Mark): unknown {
+  return { format: LOCK_FORMAT, ...lock };
 }
 
 /**
@@ -70,8 +70,8 @@ export function keptMark(mark: Mark): unknown {
  * open
  * and as covering every stack.
  */
-export function readMark(rollout: string, kept: unknown): Mark | UnreadableMark {
-  const parsed = schema.safeParse(kept);
+export function readMark(rollout: string, stored: unknown): Mark | UnreadableMark {
+  const parsed = lockSchema.safeParse(stored);
   if (!parsed.success) return { rollout, state: "unreadable" };
   const { format: _format, takenBack, task, seq, ...mark } = parsed.data;
   return { ...mark, ...withoutUndefined({ takenBack, task, seq }) };

@@ -14,7 +14,7 @@ import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
 export const MARKS_PROJECT = "email-security-rollouts";
 
 /** Far longer than it takes to write a lock. */
-const LOCK_WAIT_MS = 10_000;
+const STORE_LOCK_WAIT_MS = 10_000;
 
 /**
  * The locks of rollouts in a state backend. The Pulumi CLI reads and writes them, so they are stored with the stacks. A lock
@@ -24,15 +24,15 @@ const LOCK_WAIT_MS = 10_000;
 export class Marks implements Disposable {
   readonly #folder: ScratchFolder;
   readonly #environment: NodeJS.ProcessEnv;
-  readonly #where: string;
+  readonly #backendLabel: string;
   readonly #log: (line: string) => void;
 
   /**
    * @param environment the environment of the CLI, with the state backend and without any key.
-   * @param where the state backend, safe to display.
+   * @param backendLabel the state backend, safe to display.
    * @param log receives a line for each repair.
    */
-  constructor(environment: NodeJS.ProcessEnv, where: string, log: (line: string) => void = () => {}) {
+  constructor(environment: NodeJS.ProcessEnv, backendLabel: string, log: (line: string) => void = () => {}) {
     this.#folder = scratchFolder("marks");
     writeFileSync(
       join(this.#folder.path, "Pulumi.yaml"),
@@ -43,37 +43,37 @@ export class Marks implements Disposable {
     );
     // A lock has no secrets, but the CLI requires a passphrase anyway.
     this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
-    this.#where = where;
+    this.#backendLabel = backendLabel;
     this.#log = log;
   }
 
   /**
    * Reads all locks.
    *
-   * @param own a rollout to omit, because the caller has just written its lock.
+   * @param excludedRollout a rollout to omit, because the caller has just written its lock.
    * @throws {RolloutError} (`ERR_ROLLOUT_LOCKS`) if they can't be read, because open rollouts would go unnoticed.
    */
-  async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    const listed = await this.#list();
-    const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
+  async read(excludedRollout?: string): Promise<readonly (Mark | UnreadableMark)[]> {
+    const listRun = await this.#list();
+    const stacks = jsonOf(listRun.stdout, "The list of stacks") as readonly { readonly name: string }[];
     const ids = stacks
       .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
-      .filter((id) => ROLLOUT_ID.test(id) && id !== own);
-    const marks: (Mark | UnreadableMark)[] = [];
+      .filter((id) => ROLLOUT_ID.test(id) && id !== excludedRollout);
+    const locks: (Mark | UnreadableMark)[] = [];
     for (const id of ids.sort()) {
-      const mark = await this.of(id);
-      if (mark !== undefined) marks.push(mark);
+      const lock = await this.of(id);
+      if (lock !== undefined) locks.push(lock);
     }
-    return marks;
+    return locks;
   }
 
   /** Reads the lock of one rollout. Undefined if it has none. */
   async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
     const run = await this.#pulumi("read", rollout, "stack", "export");
     // Removed after it was listed, for example by a rollout that has finished.
-    if (run.code !== 0 && isMissing(run)) return undefined;
+    if (run.code !== 0 && isStackMissing(run)) return undefined;
     if (run.code !== 0) throw this.#failed("read", run);
-    const { deployment } = jsonOf(run.stdout, "A mark") as Exported;
+    const { deployment } = jsonOf(run.stdout, "A mark") as ExportedStack;
     return readMark(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
   }
 
@@ -82,42 +82,45 @@ export class Marks implements Disposable {
    *
    * @param isFirst whether the rollout has no lock yet, as far as is known. This only saves a run of the CLI.
    */
-  async write(mark: Mark, isFirst = false): Promise<void> {
-    const { rollout } = mark;
+  async write(lock: Mark, isFirst = false): Promise<void> {
+    const { rollout } = lock;
     const file = join(this.#folder.path, `${rollout}.json`);
-    writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
-    const importMark = async (): Promise<PulumiRun> =>
+    writeFileSync(file, JSON.stringify(buildDeployment(lock)), { mode: 0o600 });
+    const importLock = async (): Promise<PulumiRun> =>
       await this.#pulumi("written", rollout, "stack", "import", "--file", file);
     if (!isFirst) {
-      const run = await importMark();
+      const run = await importLock();
       if (run.code === 0) return;
-      if (!isMissing(run)) throw this.#failed("written", run);
+      if (!isStackMissing(run)) throw this.#failed("written", run);
     }
-    const made = await this.#pulumi("written", rollout, "stack", "init", "--no-select");
-    if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
-    const run = await importMark();
+    const initRun = await this.#pulumi("written", rollout, "stack", "init", "--no-select");
+    if (initRun.code !== 0 && !/already exists/.test(initRun.stderr)) throw this.#failed("written", initRun);
+    const run = await importLock();
     if (run.code !== 0) throw this.#failed("written", run);
   }
 
   /** Removes a lock. Succeeds if it doesn't exist. */
   async remove(rollout: string): Promise<void> {
     const run = await this.#pulumi("taken away", rollout, "stack", "rm", "--yes", "--remove-backups");
-    if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
+    if (run.code !== 0 && !isStackMissing(run)) throw this.#failed("taken away", run);
   }
 
   [Symbol.dispose](): void {
     this.#folder[Symbol.dispose]();
   }
 
-  get #files(): { readonly backend: string | undefined; readonly project: string } {
+  get #projectFiles(): { readonly backend: string | undefined; readonly project: string } {
     return { backend: this.#environment["PULUMI_BACKEND_URL"], project: MARKS_PROJECT };
   }
 
   async #list(): Promise<PulumiRun> {
-    for (const line of [...removeTornAttributes(this.#files), ...(await removeUnnamedFiles(this.#files))]) {
+    for (const line of [
+      ...removeTornAttributes(this.#projectFiles),
+      ...(await removeUnnamedFiles(this.#projectFiles)),
+    ]) {
       this.#log(`${line}.`);
     }
-    this.#replaceTorn(this.#files);
+    this.#replaceTorn(this.#projectFiles);
     const args = ["stack", "ls", "--json", "--project", MARKS_PROJECT];
     const run = await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
     if (run.code !== 0) throw this.#failed("read", run);
@@ -128,38 +131,38 @@ export class Marks implements Disposable {
     for (const line of replaceTornStates(files)) this.#log(`${line}.`);
   }
 
-  async #pulumi(done: string, stack: string, ...words: string[]): Promise<PulumiRun> {
-    const place = {
+  async #pulumi(action: string, stack: string, ...args: string[]): Promise<PulumiRun> {
+    const target = {
       project: MARKS_PROJECT,
       stack,
       folder: this.#folder.path,
       environment: this.#environment,
     };
     // A lock that is cut off would keep the state from being replaced.
-    for (const line of await removeUnnamedFiles({ ...this.#files, stack })) this.#log(`${line}.`);
-    this.#replaceTorn({ ...this.#files, stack });
+    for (const line of await removeUnnamedFiles({ ...this.#projectFiles, stack })) this.#log(`${line}.`);
+    this.#replaceTorn({ ...this.#projectFiles, stack });
     try {
-      return await runOnStack(words, place, { lockWaitMs: LOCK_WAIT_MS, log: this.#log });
+      return await runOnStack(args, target, { lockWaitMs: STORE_LOCK_WAIT_MS, log: this.#log });
     } catch (error) {
       const isLocked = error instanceof RolloutError && error.code === "ERR_STACK_LOCKED";
-      throw isLocked ? this.#failed(done, error.message) : error;
+      throw isLocked ? this.#failed(action, error.message) : error;
     }
   }
 
-  #failed(done: string, why: PulumiRun | string): RolloutError {
+  #failed(action: string, failure: PulumiRun | string): RolloutError {
     // Pulumi lists no stacks at all if the state of one is truncated.
-    const torn = tornState(this.#files, "the rollout is forgotten beside the stacks");
-    const told = typeof why === "string" ? why : (torn ?? toldBy(why));
-    const cause = engineCause(told);
-    const act = cause === undefined ? "" : `\n${cause.act}.`;
+    const truncatedState = tornState(this.#projectFiles, "the rollout is forgotten beside the stacks");
+    const details = typeof failure === "string" ? failure : (truncatedState ?? toldBy(failure));
+    const cause = engineCause(details);
+    const advice = cause === undefined ? "" : `\n${cause.act}.`;
     return new RolloutError(
       "ERR_ROLLOUT_LOCKS",
-      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${told}${act}`,
+      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#backendLabel, 300)}) can't be ${action}:\n${details}${advice}`,
     );
   }
 }
 
-interface Exported {
+interface ExportedStack {
   readonly deployment?: {
     readonly resources?: readonly { readonly outputs?: Readonly<Record<string, unknown>> }[];
   };
@@ -167,18 +170,18 @@ interface Exported {
 
 const ROLLOUT_ID = /^\d{8}-\d{4}-[0-9a-f]{6}$/;
 
-function isMissing({ stderr }: PulumiRun): boolean {
+function isStackMissing({ stderr }: PulumiRun): boolean {
   return /no stack named.*found/.test(stderr);
 }
 
-function deploymentOf(mark: Mark): unknown {
+function buildDeployment(lock: Mark): unknown {
   const type = "pulumi:pulumi:Stack";
-  const urn = `urn:pulumi:${mark.rollout}::${MARKS_PROJECT}::${type}::${MARKS_PROJECT}-${mark.rollout}`;
+  const urn = `urn:pulumi:${lock.rollout}::${MARKS_PROJECT}::${type}::${MARKS_PROJECT}-${lock.rollout}`;
   return {
     version: 3,
     deployment: {
-      manifest: { time: mark.at, magic: "", version: "" },
-      resources: [{ urn, custom: false, type, outputs: { mark: keptMark(mark) } }],
+      manifest: { time: lock.at, magic: "", version: "" },
+      resources: [{ urn, custom: false, type, outputs: { mark: keptMark(lock) } }],
     },
   };
 }

@@ -8,12 +8,12 @@ export function withUnseen(
   targets: readonly Pick<Target, "name" | "stack">[],
   { unseen }: Pick<Minded, "unseen">,
 ): readonly Wave[] {
-  const since = new Map(targets.map(({ name, stack }) => [name, unseen.get(stack)]));
+  const sinceByTenant = new Map(targets.map(({ name, stack }) => [name, unseen.get(stack)]));
   return waves.map((wave) => {
-    const own = wave.tenants.flatMap((name) => {
-      const sinceMs = since.get(name);
+    const unreviewedTenants = wave.tenants.flatMap((name) => {
+      const sinceMs = sinceByTenant.get(name);
       return sinceMs === undefined ? [] : [{ name, sinceMs }];
     });
-    return own.length === 0 ? wave : { ...wave, unseen: own };
+    return unreviewedTenants.length === 0 ? wave : { ...wave, unseen: unreviewedTenants };
   });
 }

@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 
 /** The memory of one engine run with its child processes, in bytes. Measured: 280 to 330 MB. */
-const BYTES_A_RUN = 350 * 1024 * 1024;
+const BYTES_PER_ENGINE = 350 * 1024 * 1024;
 
 /** How many tenants this machine can change at once, limited by its cores and its memory for engines. At least 1. */
 export function engineCapacity(
   cores = availableParallelism(),
   freeBytes = process.availableMemory(),
 ): number {
-  return Math.max(1, Math.min(cores, Math.floor(freeBytes / BYTES_A_RUN)));
+  return Math.max(1, Math.min(cores, Math.floor(freeBytes / BYTES_PER_ENGINE)));
 }

@@ -10,10 +10,10 @@ export interface ClosedHours {
 }
 
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const DAY = 24 * 60;
-const WEEK = 7 * DAY;
+const DAY_MINUTES = 24 * 60;
+const WEEK_MINUTES = 7 * DAY_MINUTES;
 
-const WRITTEN =
+const CLOSED_HOURS_PATTERN =
   /^(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2}) ?[-–] ?(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2})(?: ([A-Za-z][\w+/-]*))?$/;
 
 /** The format of closed hours, for messages. */
@@ -27,23 +27,26 @@ export const CLOSED_HOURS_FORM =
  */
 export function readClosedHours(text: string): readonly ClosedHours[] | string {
   const [, fromDay, fromHour = "", fromMinute = "", toDay, toHour = "", toMinute = "", timeZone = "UTC"] =
-    WRITTEN.exec(text) ?? [];
-  const [from, to] = [minutes(fromHour, fromMinute), minutes(toHour, toMinute)];
-  const isRead = from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
-  if (!isRead) return `are no hours; write ${CLOSED_HOURS_FORM}`;
+    CLOSED_HOURS_PATTERN.exec(text) ?? [];
+  const [from, to] = [parseMinutes(fromHour, fromMinute), parseMinutes(toHour, toMinute)];
+  const isParsed =
+    from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
+  if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORM}`;
   if (!isTimeZone(timeZone))
     return "name a time zone that is none; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
-    const [start, end] = [DAYS.indexOf(fromDay) * DAY + from, DAYS.indexOf(toDay) * DAY + to];
-    if (start % WEEK === end % WEEK) return "end when they begin; write another time for one of the two";
+    const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
+    if (start % WEEK_MINUTES === end % WEEK_MINUTES)
+      return "end when they begin; write another time for one of the two";
     return [{ text, from: start, to: end, timeZone }];
   }
-  if (from % DAY === to % DAY) return "end when they begin; write another time for one of the two";
-  const length = (to - from + DAY) % DAY;
+  if (from % DAY_MINUTES === to % DAY_MINUTES)
+    return "end when they begin; write another time for one of the two";
+  const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
   return DAYS.map((_, day) => ({
     text,
-    from: day * DAY + from,
-    to: (day * DAY + from + length) % WEEK,
+    from: day * DAY_MINUTES + from,
+    to: (day * DAY_MINUTES + from + length) % WEEK_MINUTES,
     timeZone,
   }));
 }
@@ -58,10 +61,13 @@ export function closedUntil(closed: readonly ClosedHours[], nowMs: number): numb
   let untilMs: number | undefined;
   // Some hour of the week is always open.
   for (let weeks = 0; weeks <= closed.length; weeks += 1) {
-    const left = Math.max(0, ...closed.map((one) => minutesLeft(one, untilMs ?? nowMs)));
-    if (left === 0) return untilMs;
-    const beginMs = untilMs ?? nowMs;
-    untilMs = beginMs - (beginMs % 60_000) + left * 60_000;
+    const remainingMinutes = Math.max(
+      0,
+      ...closed.map((hours) => getRemainingMinutes(hours, untilMs ?? nowMs)),
+    );
+    if (remainingMinutes === 0) return untilMs;
+    const startMs = untilMs ?? nowMs;
+    untilMs = startMs - (startMs % 60_000) + remainingMinutes * 60_000;
   }
   return untilMs;
 }
@@ -70,47 +76,52 @@ export function closedUntil(closed: readonly ClosedHours[], nowMs: number): numb
 export function isAlwaysClosed(closed: readonly ClosedHours[]): boolean {
   // A week without a clock change in any time zone.
   const mondayMs = Date.UTC(2026, 0, 5);
-  for (let minute = 0; minute < WEEK; minute += 1) {
-    const left = Math.max(0, ...closed.map((one) => minutesLeft(one, mondayMs + minute * 60_000)));
-    if (left === 0) return false;
-    minute += left - 1;
+  for (let minute = 0; minute < WEEK_MINUTES; minute += 1) {
+    const remainingMinutes = Math.max(
+      0,
+      ...closed.map((hours) => getRemainingMinutes(hours, mondayMs + minute * 60_000)),
+    );
+    if (remainingMinutes === 0) return false;
+    minute += remainingMinutes - 1;
   }
   return true;
 }
 
-function minutesLeft({ from, to, timeZone }: ClosedHours, atMs: number): number {
-  const now = minuteOfWeek(atMs, timeZone);
-  const length = (to - from + WEEK) % WEEK;
-  const since = (now - from + WEEK) % WEEK;
-  return since < length ? length - since : 0;
+function getRemainingMinutes({ from, to, timeZone }: ClosedHours, atMs: number): number {
+  const now = getMinuteOfWeek(atMs, timeZone);
+  const length = (to - from + WEEK_MINUTES) % WEEK_MINUTES;
+  const elapsed = (now - from + WEEK_MINUTES) % WEEK_MINUTES;
+  return elapsed < length ? length - elapsed : 0;
 }
 
-function minuteOfWeek(atMs: number, timeZone: string): number {
-  const parts = clockOf(timeZone).formatToParts(atMs);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? "";
-  return DAYS.indexOf(part("weekday")) * DAY + Number(part("hour")) * 60 + Number(part("minute"));
+function getMinuteOfWeek(atMs: number, timeZone: string): number {
+  const parts = getClockFormatter(timeZone).formatToParts(atMs);
+  const getPart = (type: string): string => parts.find((part) => part.type === type)?.value ?? "";
+  return (
+    DAYS.indexOf(getPart("weekday")) * DAY_MINUTES + Number(getPart("hour")) * 60 + Number(getPart("minute"))
+  );
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>();
+const formatters = new Map<string, Intl.DateTimeFormat>();
 
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  const known = clocks.get(timeZone);
-  if (known !== undefined) return known;
-  const clock = new Intl.DateTimeFormat("en-GB", {
+function getClockFormatter(timeZone: string): Intl.DateTimeFormat {
+  const cached = formatters.get(timeZone);
+  if (cached !== undefined) return cached;
+  const formatter = new Intl.DateTimeFormat("en-GB", {
     timeZone,
     weekday: "short",
     hour: "2-digit",
     minute: "2-digit",
     hourCycle: "h23",
   });
-  clocks.set(timeZone, clock);
-  return clock;
+  formatters.set(timeZone, formatter);
+  return formatter;
 }
 
-function minutes(hour: string, minute: string): number | undefined {
-  const [hours, rest] = [Number(hour), Number(minute)];
-  if (hour === "" || rest > 59 || hours > 24 || (hours === 24 && rest > 0)) return undefined;
-  return hours * 60 + rest;
+function parseMinutes(hour: string, minute: string): number | undefined {
+  const [hours, minuteNumber] = [Number(hour), Number(minute)];
+  if (hour === "" || minuteNumber > 59 || hours > 24 || (hours === 24 && minuteNumber > 0)) return undefined;
+  return hours * 60 + minuteNumber;
 }
 
 /** Whether this machine knows the time zone. Other machines may know different ones. */

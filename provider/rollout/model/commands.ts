@@ -22,10 +22,10 @@ export class RolloutCommands {
   }
 
   /** Plans a new rollout of all or some tenants, in the same mode. */
-  plan(source: string, only: readonly string[] = [], task?: Task): string {
-    const what = task === undefined ? "" : ` ${TASK_WORDS[task].option}`;
+  plan(source: string, names: readonly string[] = [], mode?: Task): string {
+    const modeOption = mode === undefined ? "" : ` ${TASK_WORDS[mode].option}`;
     return this.#command(
-      `${shellWord(source.startsWith("-") ? `./${source}` : source)}${onlyOption(only)}${what}`,
+      `${shellWord(source.startsWith("-") ? `./${source}` : source)}${formatOnlyOption(names)}${modeOption}`,
     );
   }
 
@@ -48,12 +48,14 @@ export class RolloutCommands {
 
   /** Makes rollouts skip tenants. @param source the targets file. */
   skip(names: readonly string[], source: string): string {
-    return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
+    return this.#command(
+      `skip ${names.map(shellWord).join(" ")} --reason 'say why'${formatTargetsOption(source)}`,
+    );
   }
 
   /** Ends the skip of tenants. @param source the targets file. */
   unskip(names: readonly string[], source: string): string {
-    return this.#command(`unskip ${names.map(shellWord).join(" ")}${targetsOption(source)}`);
+    return this.#command(`unskip ${names.map(shellWord).join(" ")}${formatTargetsOption(source)}`);
   }
 
   stop(id: string): string {
@@ -65,13 +67,13 @@ export class RolloutCommands {
   }
 
   /** Shows the status of all or some tenants. @param source the targets file. */
-  fleetStatus(source: string, only: readonly string[] = []): string {
-    return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;
+  fleetStatus(source: string, names: readonly string[] = []): string {
+    return `${this.#program} fleet status${formatTargetsOption(source)}${formatOnlyOption(names)}${this.#database}`;
   }
 
   /** Gives a tenant that was renamed in the targets file its former stack. @param source the targets file. */
   renameTenant(stack: string, name: string, source: string): string {
-    return `${this.#program} tenant rename ${shellWord(stack)} ${shellWord(name)}${targetsOption(source)}${this.#database}`;
+    return `${this.#program} tenant rename ${shellWord(stack)} ${shellWord(name)}${formatTargetsOption(source)}${this.#database}`;
   }
 
   /** Adopts a tenant's added entries into its settings file. Undefined if its key is not in a variable. */
@@ -82,15 +84,15 @@ export class RolloutCommands {
     return `${connection} ${this.#program} drift ${shellWord(settings)} --adopt added`;
   }
 
-  #command(rest: string): string {
-    return `${this.#program} rollout ${rest}${this.#database}`;
+  #command(subcommand: string): string {
+    return `${this.#program} rollout ${subcommand}${this.#database}`;
   }
 }
 
-function onlyOption(names: readonly string[]): string {
+function formatOnlyOption(names: readonly string[]): string {
   return names.length === 0 ? "" : ` --only ${names.map(shellWord).join(" ")}`;
 }
 
-function targetsOption(source: string): string {
+function formatTargetsOption(source: string): string {
   return source === "tenants.yaml" ? "" : ` --targets ${shellWord(source)}`;
 }

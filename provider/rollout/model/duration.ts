@@ -4,16 +4,16 @@ export function duration(ms: number): string {
   if (ms < 9_950) return `${(ms / SECOND).toFixed(1)} s`;
   const seconds = Math.round(ms / SECOND);
   if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3_600) return parts(seconds, 60, "min", "s");
+  if (seconds < 3_600) return formatTwoUnits(seconds, 60, "min", "s");
   const minutes = Math.round(seconds / 60);
-  if (minutes < 1_440) return parts(minutes, 60, "h", "min");
-  return parts(Math.round(minutes / 60), 24, "d", "h");
+  if (minutes < 1_440) return formatTwoUnits(minutes, 60, "h", "min");
+  return formatTwoUnits(Math.round(minutes / 60), 24, "d", "h");
 }
 
 /** Formats a duration in whole seconds, for live displays. */
 export function wholeSeconds(ms: number): string {
-  const whole = Math.max(0, Math.round(ms / SECOND)) * SECOND;
-  return whole < 10 * SECOND ? `${whole / SECOND} s` : duration(whole);
+  const roundedMs = Math.max(0, Math.round(ms / SECOND)) * SECOND;
+  return roundedMs < 10 * SECOND ? `${roundedMs / SECOND} s` : duration(roundedMs);
 }
 
 /** Returns the milliseconds between two times. Undefined if either is invalid. */
@@ -24,8 +24,8 @@ export function between(from: string | undefined, until: string | undefined): nu
 
 const SECOND = 1_000;
 
-function parts(count: number, size: number, large: string, small: string): string {
-  const rest = count % size;
-  const whole = `${Math.floor(count / size)} ${large}`;
-  return rest === 0 ? whole : `${whole} ${rest} ${small}`;
+function formatTwoUnits(count: number, size: number, large: string, small: string): string {
+  const remainder = count % size;
+  const text = `${Math.floor(count / size)} ${large}`;
+  return remainder === 0 ? text : `${text} ${remainder} ${small}`;
 }

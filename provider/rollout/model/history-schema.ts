@@ -27,7 +27,7 @@ const isChanged = z
   .exactOptional()
   .describe("That something beside that commit was not committed.");
 
-const past = z
+const pastRollout = z
   .strictObject({
     id: text("The rollout's id."),
     state: rolloutState,
@@ -65,13 +65,13 @@ const past = z
   })
   .readonly();
 
-export type PastRollout = z.infer<typeof past>;
+export type PastRollout = z.infer<typeof pastRollout>;
 
 /** The history of rollouts. Texts from outside are not sanitized. */
 export const historySchema = z
   .strictObject({
     format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
-    rollouts: z.array(past).readonly().describe("The newest first."),
+    rollouts: z.array(pastRollout).readonly().describe("The newest first."),
     older: count("How many more there are, that --limit leaves out."),
   })
   .readonly()
@@ -83,7 +83,7 @@ export const historySchema = z
 export type RolloutHistory = z.infer<typeof historySchema>;
 
 /** A change in the form that the journal keeps as long as the rollout. */
-const keptChange = planChange
+const recordedChange = planChange
   .unwrap()
   .pick({
     sign: true,
@@ -101,7 +101,7 @@ const keptChange = planChange
   })
   .readonly();
 
-export type KeptChange = z.infer<typeof keptChange>;
+export type KeptChange = z.infer<typeof recordedChange>;
 
 const origin = z
   .strictObject({
@@ -148,7 +148,7 @@ export const shownSchema = z
             name: z.string(),
             settings: text("The settings file."),
             digest: text("Of its plan; empty where it has none."),
-            changes: z.array(keptChange).readonly().describe("All changes of its plan."),
+            changes: z.array(recordedChange).readonly().describe("All changes of its plan."),
           })
           .readonly(),
       )
@@ -165,14 +165,14 @@ export type ShownRollout = z.infer<typeof shownSchema>;
 export type Happened = ShownRollout["happened"][number];
 export type ShownTenant = ShownRollout["tenants"][number];
 
-const declaredAs = z
+const declaredValue = z
   .strictObject({
     list: text("Only of entries.").exactOptional(),
     ...declaredTexts,
   })
   .readonly();
 
-const compared = z
+const comparedRollout = z
   .strictObject({
     id: z.string(),
     digest: z.string(),
@@ -184,8 +184,8 @@ const compared = z
 export const differenceSchema = z
   .strictObject({
     format: z.literal(DIFFERENCE_FORMAT).describe("The version of this format."),
-    from: compared,
-    to: compared,
+    from: comparedRollout,
+    to: comparedRollout,
     tenants: z
       .array(
         z
@@ -209,8 +209,8 @@ export const differenceSchema = z
                     kind,
                     key: text("What tells it from other entries of the tenant."),
                     value: z.string(),
-                    before: declaredAs.exactOptional(),
-                    after: declaredAs.exactOptional(),
+                    before: declaredValue.exactOptional(),
+                    after: declaredValue.exactOptional(),
                   })
                   .readonly(),
               )
@@ -233,6 +233,6 @@ export const differenceSchema = z
 export type RolloutDifference = z.infer<typeof differenceSchema>;
 export type TenantDifference = RolloutDifference["tenants"][number];
 export type DeclaredChange = TenantDifference["changes"][number];
-export type DeclaredAs = z.infer<typeof declaredAs>;
+export type DeclaredAs = z.infer<typeof declaredValue>;
 
 export const historyJson = formatJson<RolloutHistory | ShownRollout | RolloutDifference>;

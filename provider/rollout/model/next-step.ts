@@ -61,107 +61,110 @@ export type Step =
  * the largest `maxConcurrent` of its waves, because waves run one after another. Tenants that could not be planned count as failed from the
  * beginning of their wave. The rollout stops only after all running tenants have finished.
  */
-export function nextStep(view: RolloutView, nowMs: number): Step {
-  const { waves, state } = view;
+export function nextStep(runState: RolloutView, nowMs: number): Step {
+  const { waves, state } = runState;
   if (state !== "running") return { kind: "wait" };
   const index = waves.findIndex((wave) => wave.state !== "done");
   const current = waves[index];
   if (current === undefined) return { kind: "finish" };
-  const isBusy = underWay(waves) > 0;
-  const tooMany = tooManyFailed(view);
-  if (tooMany !== undefined) return isBusy ? { kind: "wait" } : { kind: "stop", reason: tooMany };
-  if (view.isStopping) return isBusy ? { kind: "wait" } : { kind: "stop", reason: STOPPED_BY_PERSON };
-  return stepOf(index, current, view, nowMs);
+  const isBusy = countRunning(waves) > 0;
+  const failureReason = describeExcessFailures(runState);
+  if (failureReason !== undefined) return isBusy ? { kind: "wait" } : { kind: "stop", reason: failureReason };
+  if (runState.isStopping) return isBusy ? { kind: "wait" } : { kind: "stop", reason: STOPPED_BY_PERSON };
+  return chooseStep(index, current, runState, nowMs);
 }
 
 export const STOPPED_BY_PERSON = "A person stopped it.";
 
-function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: number): Step {
+function chooseStep(index: number, current: WaveView, runState: RolloutView, nowMs: number): Step {
   const { wave, counts } = current;
   switch (current.state) {
     case "pending":
-      return pauseOf(index, current, view, nowMs) ?? { kind: "begin", wave: index };
+      return getClosedHoursStep(index, current, runState, nowMs) ?? { kind: "begin", wave: index };
     case "running": {
-      if (counts.pending > 0) return pauseOf(index, current, view, nowMs) ?? release(index, current, view);
+      if (counts.pending > 0)
+        return getClosedHoursStep(index, current, runState, nowMs) ?? chooseRelease(index, current, runState);
       if (counts.released + counts.running > 0) return { kind: "wait" };
-      if (!isLookedFor(index, current, view.waves)) return afterLook(index, current, view);
+      if (!needsReview(index, current, runState.waves)) return stepAfterReview(index, current, runState);
       if (wave.soakMs > 0) return { kind: "soak", wave: index, untilMs: nowMs + wave.soakMs };
-      return afterSoak(index, current, view);
+      return stepAfterSoak(index, current, runState);
     }
     case "soaking": {
       const { soakUntilMs = nowMs } = current;
-      return nowMs < soakUntilMs ? { kind: "wait", untilMs: soakUntilMs } : afterSoak(index, current, view);
+      return nowMs < soakUntilMs
+        ? { kind: "wait", untilMs: soakUntilMs }
+        : stepAfterSoak(index, current, runState);
     }
     case "checking":
-      return afterSoak(index, current, view);
+      return stepAfterSoak(index, current, runState);
     case "gated":
-      return afterLook(index, current, view);
+      return stepAfterReview(index, current, runState);
     default:
       return { kind: "wait" };
   }
 }
 
 /** Returns the step that delays a wave because of closed hours. Running tenants finish first. */
-function pauseOf(
+function getClosedHoursStep(
   index: number,
   { wave, counts }: WaveView,
-  view: RolloutView,
+  runState: RolloutView,
   nowMs: number,
 ): Step | undefined {
-  if (wave.closed === undefined || view.anyTime === true || counts.pending === 0) return undefined;
+  if (wave.closed === undefined || runState.anyTime === true || counts.pending === 0) return undefined;
   const untilMs = closedUntil(wave.closed, nowMs);
   if (untilMs === undefined) return undefined;
-  if (underWay(view.waves) > 0) return { kind: "wait" };
+  if (countRunning(runState.waves) > 0) return { kind: "wait" };
   const reason = `The wave ${wave.name} begins nothing in these hours (${closedText(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
   return { kind: "pause", wave: index, untilMs, reason };
 }
 
 /** Returns closed hours in their original text. */
-export function closedText(closed: NonNullable<Wave["closed"]>): string {
-  return [...new Set(closed.map(({ text }) => text))].join(", ");
+export function closedText(closedHours: NonNullable<Wave["closed"]>): string {
+  return [...new Set(closedHours.map(({ text }) => text))].join(", ");
 }
 
-function release(
+function chooseRelease(
   index: number,
   { wave, counts }: WaveView,
   { pending, roomAt, capacity }: RolloutView,
 ): Step {
-  const places = Math.min(capacity, wave.maxConcurrent - counts.released - counts.running);
-  const room = new Map(roomAt);
+  const availableSlots = Math.min(capacity, wave.maxConcurrent - counts.released - counts.running);
+  const freeSlots = new Map(roomAt);
   const tenants: string[] = [];
   for (const { name, address } of pending) {
-    if (tenants.length >= places) break;
-    const left = room.get(address);
-    if (left !== undefined && left <= 0) continue;
-    if (left !== undefined) room.set(address, left - 1);
+    if (tenants.length >= availableSlots) break;
+    const remainingSlots = freeSlots.get(address);
+    if (remainingSlots !== undefined && remainingSlots <= 0) continue;
+    if (remainingSlots !== undefined) freeSlots.set(address, remainingSlots - 1);
     tenants.push(name);
   }
   return tenants.length === 0 ? { kind: "wait" } : { kind: "release", wave: index, tenants };
 }
 
-function afterSoak(index: number, current: WaveView, view: RolloutView): Step {
+function stepAfterSoak(index: number, current: WaveView, runState: RolloutView): Step {
   const { wave, health } = current;
-  if (wave.health === undefined) return afterLook(index, current, view);
+  if (wave.health === undefined) return stepAfterReview(index, current, runState);
   if (health === undefined) return { kind: "check", wave: index };
-  if (health.isWell) return afterLook(index, current, view);
+  if (health.isWell) return stepAfterReview(index, current, runState);
   return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
 }
 
 /** An unchanged wave needs no soak, check or gate. The exception is an unreviewed change of an earlier rollout, if tenants follow. */
-function isLookedFor(index: number, { wave, counts }: WaveView, waves: readonly WaveView[]): boolean {
+function needsReview(index: number, { wave, counts }: WaveView, waves: readonly WaveView[]): boolean {
   if (counts.done + counts.failed > 0) return true;
-  return (wave.unseen ?? []).length > 0 && isLeftAfter(index, waves);
+  return (wave.unseen ?? []).length > 0 && hasPendingAfter(index, waves);
 }
 
-function isLeftAfter(index: number, waves: readonly WaveView[]): boolean {
+function hasPendingAfter(index: number, waves: readonly WaveView[]): boolean {
   return waves.slice(index + 1).some(({ counts }) => counts.pending > 0);
 }
 
 /** Chooses the step after the health check: a gate, or the next wave. */
-function afterLook(index: number, current: WaveView, { waves, until }: RolloutView): Step {
+function stepAfterReview(index: number, current: WaveView, { waves, until }: RolloutView): Step {
   const { wave, isApproved } = current;
-  if (!isLeftAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
-  if (wave.gate && isLookedFor(index, current, waves)) {
+  if (!hasPendingAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
+  if (wave.gate && needsReview(index, current, waves)) {
     const reason = `The wave ${wave.name} is through, and its gate waits for a person.`;
     return { kind: "hand-over", wave: index, reason, isGate: true };
   }
@@ -172,20 +175,23 @@ function afterLook(index: number, current: WaveView, { waves, until }: RolloutVi
   return { kind: "settle", wave: index };
 }
 
-function underWay(waves: readonly WaveView[]): number {
+function countRunning(waves: readonly WaveView[]): number {
   return waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
 }
 
-function tooManyFailed({ waves, tolerated }: RolloutView): string | undefined {
+function describeExcessFailures({ waves, tolerated }: RolloutView): string | undefined {
   for (const { wave, counts, state } of waves) {
     if (state === "pending" || state === "done" || counts.failed <= wave.tolerated) continue;
-    return `${failures(counts.failed)} in the wave ${wave.name}, which tolerates ${wave.tolerated}.`;
+    return `${formatFailures(counts.failed)} in the wave ${wave.name}, which tolerates ${wave.tolerated}.`;
   }
-  const all = waves.reduce((sum, { counts, state }) => sum + (state === "pending" ? 0 : counts.failed), 0);
-  if (tolerated === undefined || all <= tolerated) return undefined;
-  return `${failures(all)}, and the rollout tolerates ${tolerated}.`;
+  const totalFailures = waves.reduce(
+    (sum, { counts, state }) => sum + (state === "pending" ? 0 : counts.failed),
+    0,
+  );
+  if (tolerated === undefined || totalFailures <= tolerated) return undefined;
+  return `${formatFailures(totalFailures)}, and the rollout tolerates ${tolerated}.`;
 }
 
-function failures(count: number): string {
+function formatFailures(count: number): string {
   return count === 1 ? "1 tenant failed" : `${count} tenants failed`;
 }

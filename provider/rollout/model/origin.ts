@@ -8,26 +8,26 @@ import type { Origin } from "./history-schema";
 /**
  * Returns who plans a rollout on this machine, and at which commit. Omits unknown parts. Never throws.
  *
- * @param places the files and directories that the rollout reads. Untracked files count as changes only there, since other untracked files,
+ * @param paths the files and directories that the rollout reads. Untracked files count as changes only there, since other untracked files,
  * such as a report, are not part of the rollout.
  */
-export async function originOf(environment: NodeJS.ProcessEnv, places: readonly string[]): Promise<Origin> {
-  return { ...whoIsHere(environment), ...(await commitHere(places)) };
+export async function originOf(environment: NodeJS.ProcessEnv, paths: readonly string[]): Promise<Origin> {
+  return { ...readUser(environment), ...(await readCommit(paths)) };
 }
 
 /** The person who runs a rollout from now on: `dana@build-7`. */
 export function nameOfWho(environment: NodeJS.ProcessEnv): string {
-  const { user, host } = whoIsHere(environment);
+  const { user, host } = readUser(environment);
   return user === undefined ? host : `${user}@${host}`;
 }
 
-function whoIsHere(environment: NodeJS.ProcessEnv): Pick<Origin, "user" | "host"> {
+function readUser(environment: NodeJS.ProcessEnv): Pick<Origin, "user" | "host"> {
   // Pipelines share one machine account, so the platform's user comes first.
-  const user = environment["GITHUB_ACTOR"] || environment["GITLAB_USER_LOGIN"] || account();
+  const user = environment["GITHUB_ACTOR"] || environment["GITLAB_USER_LOGIN"] || readAccountName();
   return { host: hostname(), ...withoutUndefined({ user }) };
 }
 
-function account(): string | undefined {
+function readAccountName(): string | undefined {
   try {
     return userInfo().username || undefined;
   } catch {
@@ -36,18 +36,22 @@ function account(): string | undefined {
   }
 }
 
-async function commitHere(places: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
+async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
   if (repositoryOf(process.cwd()) === undefined) return {};
   const git = new GitReader(process.cwd());
   // Git fails for paths that don't exist or are outside its directory.
-  const own = places.filter((place) => !/^(?:\.\.(?:\/|$)|\/)/.test(place) && existsSync(place));
+  const existingPaths = paths.filter((path) => !/^(?:\.\.(?:\/|$)|\/)/.test(path) && existsSync(path));
   try {
     const revision = (await git.text("rev-parse", "--verify", "HEAD")).trim();
-    const changed = async (untracked: "no" | "all", ...paths: readonly string[]): Promise<boolean> =>
+    const hasChanges = async (untracked: "no" | "all", ...paths: readonly string[]): Promise<boolean> =>
       (await git.text("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
     const isChanged =
-      (await changed("no", ".")) ||
-      (await changed("all", ...own.map((place) => `:(literal)${place}`), ":(exclude).email-security"));
+      (await hasChanges("no", ".")) ||
+      (await hasChanges(
+        "all",
+        ...existingPaths.map((path) => `:(literal)${path}`),
+        ":(exclude).email-security",
+      ));
     return { revision, ...(isChanged ? { isChanged } : {}) };
   } catch {
     return {};

@@ -19,7 +19,7 @@ export interface StackMarker {
 
 export const MARKER_OUTPUT = "emailSecurityRollout";
 
-const state = z.object({
+const stackStateSchema = z.object({
   deployment: z.object({
     resources: z.array(
       z.looseObject({ type: z.string(), outputs: z.record(z.string(), z.unknown()).nullish() }),
@@ -40,7 +40,7 @@ const identity = z.object({
   history: z.object({ at: z.iso.datetime(), rows: z.string(), oldest: hashes }).exactOptional(),
 });
 
-const marker = z.object({
+const markerSchema = z.object({
   rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
   seq: z.int().min(1),
   at: z.iso.datetime(),
@@ -50,12 +50,12 @@ const marker = z.object({
 /**
  * Reads a stack's marker. Undefined if it has none, for example after a run of the user's own program.
  *
- * @param exported the state as `pulumi stack export` prints it.
+ * @param exportedState the state as `pulumi stack export` prints it.
  */
-export function readStackMarker(exported: unknown): StackMarker | undefined {
-  const { data } = state.safeParse(exported);
+export function readStackMarker(exportedState: unknown): StackMarker | undefined {
+  const { data } = stackStateSchema.safeParse(exportedState);
   const root = data?.deployment.resources.find(({ type }) => type === "pulumi:pulumi:Stack");
-  const { data: found } = marker.safeParse(root?.outputs?.[MARKER_OUTPUT]);
+  const { data: found } = markerSchema.safeParse(root?.outputs?.[MARKER_OUTPUT]);
   if (found === undefined) return undefined;
   const { rollout, seq, at } = found;
   return { rollout, seq, at, ...withoutUndefined({ identity: identity.safeParse(found.identity).data }) };

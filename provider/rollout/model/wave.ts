@@ -54,7 +54,7 @@ export interface ThreatLimit {
 /** The states in which nothing is left to do for a tenant. */
 export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
 
-const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
+const OPEN_STATES: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
 
 /** Whether a rollout in this state ended before it was done, and can't be resumed. */
 export function isEndedState(state: string): boolean {
@@ -63,5 +63,5 @@ export function isEndedState(state: string): boolean {
 
 /** Whether a rollout in this state is unfinished. */
 export function isOpenState(state: string): boolean {
-  return OPEN.has(state);
+  return OPEN_STATES.has(state);
 }

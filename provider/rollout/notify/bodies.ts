@@ -3,15 +3,15 @@ import type { Notice } from "./notice";
 
 /** Builds the JSON body for a receiver. */
 export function bodyFor(receiver: ReceiverName, notice: Notice): string {
-  return JSON.stringify(BODIES[receiver](notice));
+  return JSON.stringify(BODY_BUILDERS[receiver](notice));
 }
 
-const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
+const BODY_BUILDERS: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
   webhook: (notice) => notice,
   slack: (notice) => ({
     text: [
-      `*${slack(titleOf(notice))}*`,
-      ...linesOf(notice).map(({ text, command }) => slack(text) + inCode(command)),
+      `*${escapeSlack(formatNoticeTitle(notice))}*`,
+      ...buildNoticeLines(notice).map(({ text, command }) => escapeSlack(text) + formatSlackCode(command)),
     ].join("\n"),
     // Slack expands no links, and notifies no one by name.
     unfurl_links: false,
@@ -28,10 +28,10 @@ const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
           type: "AdaptiveCard",
           version: "1.4",
           body: [
-            teams(titleOf(notice), { weight: "Bolder", size: "Medium" }),
-            ...linesOf(notice).flatMap(({ text, command }) => [
-              teams(text),
-              ...(command === undefined ? [] : [teams(command, { fontType: "Monospace" })]),
+            buildTeamsBlock(formatNoticeTitle(notice), { weight: "Bolder", size: "Medium" }),
+            ...buildNoticeLines(notice).flatMap(({ text, command }) => [
+              buildTeamsBlock(text),
+              ...(command === undefined ? [] : [buildTeamsBlock(command, { fontType: "Monospace" })]),
             ]),
           ],
         },
@@ -39,8 +39,8 @@ const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
     ],
   }),
   mail: (notice) => ({
-    subject: titleOf(notice),
-    text: `${linesOf(notice)
+    subject: formatNoticeTitle(notice),
+    text: `${buildNoticeLines(notice)
       .map(({ text, command }) => (command === undefined ? text : `${text}\n    ${command}`))
       .join("\n")}\n`,
   }),
@@ -56,16 +56,16 @@ const TITLES: Readonly<Record<NoticeKind, string>> = {
 };
 
 /** `tenants.yaml: rollout 20261121-0800-7f3a91 waits for a person`. */
-function titleOf({ kind, source, rollout }: Notice): string {
+function formatNoticeTitle({ kind, source, rollout }: Notice): string {
   return `${source}: ${rollout === undefined ? "" : `rollout ${rollout.id} `}${TITLES[kind]}`;
 }
 
-interface Line {
+interface NoticeLine {
   readonly text: string;
   readonly command?: string;
 }
 
-function linesOf({ summary, tenants, changes = [], next }: Notice): readonly Line[] {
+function buildNoticeLines({ summary, tenants, changes = [], next }: Notice): readonly NoticeLine[] {
   return [
     { text: summary },
     ...(tenants.length === 0 ? [] : [{ text: `Tenants: ${tenants.join(", ")}` }]),
@@ -77,7 +77,7 @@ function linesOf({ summary, tenants, changes = [], next }: Notice): readonly Lin
 }
 
 /** Escapes text so that Slack renders no links, mentions or headings. */
-function slack(text: string): string {
+function escapeSlack(text: string): string {
   return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
@@ -85,13 +85,13 @@ function slack(text: string): string {
     .replace(/[*_~`]/g, "\u200b$&");
 }
 
-function inCode(command: string | undefined): string {
+function formatSlackCode(command: string | undefined): string {
   if (command === undefined) return "";
   const escaped = command.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return ` \`${escaped.replaceAll("`", "'")}\``;
 }
 
 /** Builds a text block that Teams doesn't render as Markdown. */
-function teams(text: string, look: Readonly<Record<string, string>> = {}): unknown {
-  return { type: "TextBlock", text: text.replace(/[\\*_[\]()#>`~!<|-]/g, "\\$&"), wrap: true, ...look };
+function buildTeamsBlock(text: string, style: Readonly<Record<string, string>> = {}): unknown {
+  return { type: "TextBlock", text: text.replace(/[\\*_[\]()#>`~!<|-]/g, "\\$&"), wrap: true, ...style };
 }

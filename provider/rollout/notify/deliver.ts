@@ -42,7 +42,7 @@ export async function deliver(
     "content-type": "application/json",
     "user-agent": "pulumi-email-security",
     "webhook-id": id,
-    ...signed(id, body, secret),
+    ...buildSignatureHeaders(id, body, secret),
   };
   const options = {
     origin: url.origin,
@@ -52,20 +52,20 @@ export async function deliver(
     body,
   } as const;
   let problem = "";
-  const failed = (observation: Observation, reason: string): Error => {
+  const toFailure = (observation: Observation, reason: string): Error => {
     problem = `${name} ${reason}`;
     // A duplicate notice with the same id is better than none.
-    const found = { ...classify(observation), outcomeUnknown: false };
-    return failureFrom(found, problem, { request });
+    const classification = { ...classify(observation), outcomeUnknown: false };
+    return failureFrom(classification, problem, { request });
   };
   const attempt = async (): Promise<void> => {
     signal.throwIfAborted();
-    const bounds = { timeoutMs: attemptMs, maxBytes: 65_536, signal };
-    const received = await exchange(dispatcher, options, bounds).catch((error: unknown) => {
-      throw failed(observeFailure(error), `was not reached (${errorCode(error) || "no answer"})`);
+    const limits = { timeoutMs: attemptMs, maxBytes: 65_536, signal };
+    const response = await exchange(dispatcher, options, limits).catch((error: unknown) => {
+      throw toFailure(observeFailure(error), `was not reached (${errorCode(error) || "no answer"})`);
     });
-    const { status } = received;
-    if (!isSuccess(status)) throw failed(received, `answered ${status}`);
+    const { status } = response;
+    if (!isSuccess(status)) throw toFailure(response, `answered ${status}`);
   };
   try {
     const pacer = new Pacer({ time, retries: true, timeoutMs: attemptMs, ...RETRIES });
@@ -78,7 +78,11 @@ export async function deliver(
   }
 }
 
-function signed(id: string, body: string, secret: Uint8Array | undefined): Record<string, string> {
+function buildSignatureHeaders(
+  id: string,
+  body: string,
+  secret: Uint8Array | undefined,
+): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   if (secret === undefined) return { "webhook-timestamp": timestamp };
   const signature = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");

@@ -17,24 +17,24 @@ export class Notifier {
 
   /** Whether any receiver wants this kind. */
   isWanted(kind: NoticeKind): boolean {
-    return this.#receivers.some((receiver) => isFor(receiver, kind));
+    return this.#receivers.some((receiver) => acceptsKind(receiver, kind));
   }
 
   /**
    * @param id stable for the same event, even across runs.
-   * @param notice builds the notice. Called only if a receiver wants it.
+   * @param buildNotice builds the notice. Called only if a receiver wants it.
    */
-  tell(kind: NoticeKind, id: string, notice: () => Promise<Notice>): void {
-    const made = this.isWanted(kind) ? notice() : undefined;
-    if (made === undefined) return;
+  tell(kind: NoticeKind, id: string, buildNotice: () => Promise<Notice>): void {
+    const pendingNotice = this.isWanted(kind) ? buildNotice() : undefined;
+    if (pendingNotice === undefined) return;
     // Each queue handles the rejection, but possibly too late for Node.js.
-    made.catch(() => {});
+    pendingNotice.catch(() => {});
     for (const receiver of this.#receivers) {
-      if (!isFor(receiver, kind)) continue;
-      const before = this.#queues.get(receiver) ?? Promise.resolve();
+      if (!acceptsKind(receiver, kind)) continue;
+      const previous = this.#queues.get(receiver) ?? Promise.resolve();
       this.#queues.set(
         receiver,
-        before.then(async () => await this.#send(receiver, id, made)),
+        previous.then(async () => await this.#send(receiver, id, pendingNotice)),
       );
     }
   }
@@ -42,11 +42,11 @@ export class Notifier {
   /**
    * Waits until all notices are sent.
    *
-   * @param waitMs the maximum wait in milliseconds.
+   * @param timeoutMs the maximum wait in milliseconds.
    * @returns a sentence about undelivered notices, for people. Undefined if all were delivered.
    */
-  async end(waitMs = 30_000): Promise<string | undefined> {
-    const timer = setTimeout(() => this.#ending.abort(), waitMs);
+  async end(timeoutMs = 30_000): Promise<string | undefined> {
+    const timer = setTimeout(() => this.#ending.abort(), timeoutMs);
     await Promise.all(this.#queues.values());
     clearTimeout(timer);
     return this.#problems.size === 0
@@ -54,11 +54,13 @@ export class Notifier {
       : `Not everybody could be told: ${[...this.#problems].join("; ")}.`;
   }
 
-  async #send(receiver: Receiver, id: string, made: Promise<Notice>): Promise<void> {
-    const problem = await made
+  async #send(receiver: Receiver, id: string, pendingNotice: Promise<Notice>): Promise<void> {
+    const problem = await pendingNotice
       .then(async ({ changes, ...notice }) => {
-        const whole = receiver.changes && changes !== undefined ? { ...notice, changes } : notice;
-        return await deliver(receiver, id, bodyFor(receiver.name, whole), { signal: this.#ending.signal });
+        const visibleNotice = receiver.changes && changes !== undefined ? { ...notice, changes } : notice;
+        return await deliver(receiver, id, bodyFor(receiver.name, visibleNotice), {
+          signal: this.#ending.signal,
+        });
       })
       .catch((error: unknown) => `${receiver.name} (${error instanceof Error ? error.name : "an error"})`);
     if (problem !== undefined) this.#problems.add(problem);
@@ -66,6 +68,6 @@ export class Notifier {
 }
 
 /** A receiver of `stopped` notices also gets those about unhealthy waves. */
-function isFor({ kinds }: Receiver, kind: NoticeKind): boolean {
+function acceptsKind({ kinds }: Receiver, kind: NoticeKind): boolean {
   return kinds.has(kind) || (kind === "unhealthy" && kinds.has("stopped"));
 }

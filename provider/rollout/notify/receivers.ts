@@ -39,11 +39,11 @@ export function receiversOf(
     const address = environment[ADDRESSES[name]];
     if (address === undefined || address.trim() === "") return [];
     const { events = NOTICE_KINDS, changes = false } = notify?.[name] ?? {};
-    const secret = name === "webhook" ? secretOf(environment[SECRET]) : undefined;
+    const secret = name === "webhook" ? parseWebhookSecret(environment[SECRET]) : undefined;
     return [
       {
         name,
-        url: urlOf(ADDRESSES[name], address),
+        url: parseReceiverUrl(ADDRESSES[name], address),
         kinds: new Set<NoticeKind>(events),
         changes,
         ...(secret === undefined ? {} : { secret }),
@@ -62,17 +62,17 @@ export function unaddressed(
   ).map((name) => ADDRESSES[name]);
 }
 
-function urlOf(variable: string, address: string): URL {
+function parseReceiverUrl(variable: string, address: string): URL {
   const url = URL.parse(address.trim());
-  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
-  if (url !== null && isSafe) return url;
+  const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (url !== null && isSecure) return url;
   throw new ConfigurationError(
     `${variable} holds no address to send to (what stands there is not shown, as it is a secret); write one that begins with https://.`,
   );
 }
 
 /** Parses a key in the Standard Webhooks format: `whsec_` and base64, 24 to 64 bytes. */
-function secretOf(text: string | undefined): Uint8Array | undefined {
+function parseWebhookSecret(text: string | undefined): Uint8Array | undefined {
   if (text === undefined || text.trim() === "") return undefined;
   const base64 = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/.exec(text.trim())?.[1] ?? "";
   const secret = Buffer.from(base64, "base64");

@@ -13,33 +13,33 @@ import { receiversOf, unaddressed } from "./receivers";
 /** Sends notices about the progress of a rollout. Failures here never fail the rollout. */
 export class RolloutNotices {
   readonly #notifier: Notifier;
-  readonly #report: () => Promise<RolloutReport>;
+  readonly #readReport: () => Promise<RolloutReport>;
   readonly #unaddressed: readonly string[];
   /** The wave whose check failed, until the rollout stops because of it. */
-  #unhealthy: string | undefined;
+  #unhealthyWave: string | undefined;
 
   /**
    * @param notify the settings of the targets file.
-   * @param report returns the rollout's present report. Called only if a notice is sent.
+   * @param readReport returns the rollout's present report. Called only if a notice is sent.
    * @throws {ConfigurationError} for an invalid address.
    */
   constructor(
     notify: Notify | undefined,
     environment: Readonly<Record<string, string | undefined>>,
-    report: () => Promise<RolloutReport>,
+    readReport: () => Promise<RolloutReport>,
   ) {
     this.#notifier = new Notifier(receiversOf(notify, environment));
     this.#unaddressed = unaddressed(notify, environment);
-    this.#report = report;
+    this.#readReport = readReport;
   }
 
   /** Handles an event. Call it in the order of events. */
   happened(event: RolloutEvent): void {
-    if (event.kind === "wave-health") this.#unhealthy = event.isWell ? undefined : event.wave;
-    const told = toldOf(event, this.#unhealthy);
-    if (told === undefined) return;
-    this.#notifier.tell(told.kind, `${event.rollout}-${event.seq}`, async () =>
-      noticeOf(told, event, await this.#report()),
+    if (event.kind === "wave-health") this.#unhealthyWave = event.isWell ? undefined : event.wave;
+    const trigger = getNoticeTrigger(event, this.#unhealthyWave);
+    if (trigger === undefined) return;
+    this.#notifier.tell(trigger.kind, `${event.rollout}-${event.seq}`, async () =>
+      buildNotice(trigger, event, await this.#readReport()),
     );
   }
 
@@ -60,20 +60,20 @@ export class RolloutNotices {
   }
 }
 
-interface Told {
+interface NoticeTrigger {
   readonly kind: NoticeKind;
   readonly reason: string;
   readonly wave?: string;
 }
 
-function toldOf(event: RolloutEvent, unhealthy: string | undefined): Told | undefined {
+function getNoticeTrigger(event: RolloutEvent, unhealthyWave: string | undefined): NoticeTrigger | undefined {
   switch (event.kind) {
     case "waiting":
       return { kind: "waiting", reason: event.reason, wave: event.wave };
     case "stopped":
-      return unhealthy === undefined
+      return unhealthyWave === undefined
         ? { kind: "stopped", reason: event.reason }
-        : { kind: "unhealthy", reason: event.reason, wave: unhealthy };
+        : { kind: "unhealthy", reason: event.reason, wave: unhealthyWave };
     case "interrupted":
       return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {
@@ -89,27 +89,33 @@ function toldOf(event: RolloutEvent, unhealthy: string | undefined): Told | unde
 }
 
 /** The maximum number of names and of changes in a notice. */
-const SHOWN = 20;
+const MAX_ITEMS = 20;
 
-function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: RolloutReport): Notice {
+function buildNotice(
+  { kind, reason, wave }: NoticeTrigger,
+  event: RolloutEvent,
+  report: RolloutReport,
+): Notice {
   const { counts, tenants, source, id, digest, advice } = report;
   const failed = tenants.filter(({ state }) => state === "failed");
   const changed = tenants.filter(({ state }) => state === "done" || state === "failed");
   const changes = changed
-    .flatMap(({ name, changes: own }) =>
-      own.map((change) => ({ name, change, rank: rankTenantChange(change) })),
+    .flatMap(({ name, changes: tenantChanges }) =>
+      tenantChanges.map((change) => ({ name, change, rank: rankTenantChange(change) })),
     )
     .sort((one, other) => one.rank - other.rank);
   const dangers = countDangers(changes.map(({ change }) => reportedTransition(change)));
   // For a tenant with many changes, the report contains only the most dangerous ones.
-  const isCut = changed.some((tenant) => leftOut(tenant) > 0);
-  const told =
-    dangers === undefined ? reason : `${reason} Among the changes: ${isCut ? "at least " : ""}${dangers}.`;
+  const isTruncated = changed.some((tenant) => leftOut(tenant) > 0);
+  const summary =
+    dangers === undefined
+      ? reason
+      : `${reason} Among the changes: ${isTruncated ? "at least " : ""}${dangers}.`;
   return {
     format: NOTICE_FORMAT,
     kind,
     at: event.at,
-    summary: excerpt(told, 1_000),
+    summary: excerpt(summary, 1_000),
     source: excerpt(source, 300),
     rollout: {
       id: excerpt(id),
@@ -119,12 +125,12 @@ function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: Rol
       failed: counts.failed,
       left: counts.pending + counts.released + counts.running,
     },
-    tenants: failed.slice(0, SHOWN).map(({ name }) => excerpt(name)),
+    tenants: failed.slice(0, MAX_ITEMS).map(({ name }) => excerpt(name)),
     next: advice.map(({ why, command }) => ({
       why: excerpt(why, 300),
       ...(command === undefined ? {} : { command: excerpt(command, 500) }),
     })),
-    changes: changes.slice(0, SHOWN).map(({ name, change: { sign, list, value } }) => ({
+    changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { sign, list, value } }) => ({
       tenant: excerpt(name),
       sign,
       ...(list === undefined ? {} : { list }),

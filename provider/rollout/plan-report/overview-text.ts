@@ -25,119 +25,128 @@ export function overviewText(
   {
     guards,
     backend,
-    changes: shared,
+    changes: sharedChanges,
     again = [],
   }: Pick<PlannedRollout, "guards" | "backend" | "changes" | "again">,
   commands: RolloutCommands,
   { color = false, width = 80, limit = 20 }: ReportTextOptions = {},
 ): string {
-  const paper = new Paper(color, width);
+  const page = new Paper(color, width);
   const { counts, tenants, waves } = report;
   const size = say`${counted(tenants.length, "tenant")} in ${counted(waves.length, "wave")}`;
   const { task } = report;
-  paper.text(
+  page.text(
     report.rollsBack === undefined
       ? say`Plan of ${given(report.source)}: ${size}${task === undefined ? "" : `; it ${TASK_WORDS[task].does}`}`
       : say`Plan of rolling back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
-  if (report.rollsBackTo !== undefined) paper.text(say`To ${given(report.rollsBackTo)}.`);
-  paper.gap();
-  paper.text([
+  if (report.rollsBackTo !== undefined) page.text(say`To ${given(report.rollsBackTo)}.`);
+  page.gap();
+  page.text([
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} ${task === undefined && report.rollsBack === undefined ? "hold what is declared" : "left as they are"}   ✗ ${number(counts.failed)} can't be planned`,
   ]);
-  const forTheStack = onlyStacks(report, guards).length;
-  if (forTheStack > 0) {
-    paper.text(
-      say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} ${task === undefined ? "what is declared already" : "nothing of it any more"}: only the state of the stack is made or brought up to date.`,
+  const stackOnlyCount = onlyStacks(report, guards).length;
+  if (stackOnlyCount > 0) {
+    page.text(
+      say`Of those to change, ${counted(stackOnlyCount, "tenant holds", "tenants hold")} ${task === undefined ? "what is declared already" : "nothing of it any more"}: only the state of the stack is made or brought up to date.`,
     );
   }
-  skippedOf(paper, report, limit);
+  skippedOf(page, report, limit);
   if (report.rollsBack !== undefined && report.skipped !== undefined) {
-    paper.text(["The rollback changes nothing there."], { indent: INDENT });
+    page.text(["The rollback changes nothing there."], { indent: INDENT });
   }
-  guardsOf(paper, guards, limit);
-  takenBack(paper, again);
-  loosened(paper, tenants, limit);
-  failures(paper, tenants, limit);
-  changes(paper, report, shared, tenants.length === 1 ? shared.length : limit, commands);
-  if (task !== undefined) alike(paper, "Reverted", tenants, ({ drift }) => drift, limit);
-  if (task === undefined) leftAsTheyAre(paper, tenants, limit);
-  else alike(paper, "Stays as it is", tenants, ({ left }) => left, limit);
-  risks(paper, tenants, limit);
-  wavesOf(paper, report);
-  keysOf(paper, tenants, limit);
+  writePlanBlockers(page, guards, limit);
+  writeReapplied(page, again);
+  writePlanOverrides(page, tenants, limit);
+  writePlanFailures(page, tenants, limit);
+  writePlanChanges(
+    page,
+    report,
+    sharedChanges,
+    tenants.length === 1 ? sharedChanges.length : limit,
+    commands,
+  );
+  if (task !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
+  if (task === undefined) writeUntouched(page, tenants, limit);
+  else writeGroupedLines(page, "Stays as it is", tenants, ({ left }) => left, limit);
+  writeRisks(page, tenants, limit);
+  writePlanWaves(page, report);
+  writePlanKeys(page, tenants, limit);
   for (const { why, command } of report.advice) {
-    paper.gap();
-    paper.text([sentence(why)]);
-    if (command !== undefined) paper.verbatim(command, INDENT);
+    page.gap();
+    page.text([sentence(why)]);
+    if (command !== undefined) page.verbatim(command, INDENT);
   }
-  paper.gap();
-  paper.text(say`State of the stacks: ${given(backend)}`, { style: "dim" });
-  paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
-  return paper.toString();
+  page.gap();
+  page.text(say`State of the stacks: ${given(backend)}`, { style: "dim" });
+  page.text(say`Digest ${given(report.digest)}`, { style: "dim" });
+  return page.toString();
 }
 
 const INDENT = 2;
 
-function guardsOf(paper: Paper, guards: PlannedRollout["guards"], limit: number): void {
+function writePlanBlockers(page: Paper, guards: PlannedRollout["guards"], limit: number): void {
   if (guards.length === 0) return;
-  paper.heading([`Refused: ${counted(guards.length, "guard")}`], "red");
+  page.heading([`Refused: ${counted(guards.length, "guard")}`], "red");
   for (const { tenant, guard } of guards.slice(0, limit)) {
-    paper.marked("✗", say`${given(tenant)} [${given(guard.code)}]`, { indent: INDENT, style: "red" });
-    paper.verbatim(guard.message, INDENT * 2);
+    page.marked("✗", say`${given(tenant)} [${given(guard.code)}]`, { indent: INDENT, style: "red" });
+    page.verbatim(guard.message, INDENT * 2);
   }
-  rest(paper, guards.length - limit);
+  writeHiddenCount(page, guards.length - limit);
 }
 
-function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): void {
-  if (again.length > 0) paper.heading(["Rolled back before, and planned again"], "red");
-  for (const { rollout, by, tenants, what } of again) {
-    const shown = join(
-      what.slice(0, 5).map((one): Words => [given(one)]),
+function writeReapplied(page: Paper, reappliedChanges: NonNullable<PlannedRollout["again"]>): void {
+  if (reappliedChanges.length > 0) page.heading(["Rolled back before, and planned again"], "red");
+  for (const { rollout, by, tenants, what } of reappliedChanges) {
+    const visible = join(
+      what.slice(0, 5).map((name): Words => [given(name)]),
       ", ",
     );
-    const more = what.length > 5 ? `, … and ${number(what.length - 5)} more` : "";
-    paper.marked(
+    const suffix = what.length > 5 ? `, … and ${number(what.length - 5)} more` : "";
+    page.marked(
       "!",
-      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
+      say`${visible}${suffix} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
       { indent: INDENT, style: "red" },
     );
   }
 }
 
 /** Overrides come first, because everything below follows from them and fewer people review the files that contain them. */
-function loosened(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const all = sharedLoosenings(tenants);
-  if (all.length === 0) return;
-  paper.heading([LOOSENED], "yellow");
-  for (const one of all.slice(0, limit)) paper.marked("!", looseningWords(one), { indent: INDENT });
-  rest(paper, all.length - limit);
+function writePlanOverrides(page: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const overrides = sharedLoosenings(tenants);
+  if (overrides.length === 0) return;
+  page.heading([LOOSENED], "yellow");
+  for (const override of overrides.slice(0, limit))
+    page.marked("!", looseningWords(override), { indent: INDENT });
+  writeHiddenCount(page, overrides.length - limit);
 }
 
 /** Groups tenants that can't be planned for the same reason, such as a mistake in a file that all of them include. */
-function failures(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const failed = tenants.filter(({ error }) => error !== undefined);
-  if (failed.length === 0) return;
-  paper.heading([`Can't be planned (${number(failed.length)})`], "red");
-  const alike = Map.groupBy(failed, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
-  for (const group of [...alike.values()].slice(0, limit)) {
-    const [{ name, wave, error } = { name: "", wave: "", error: undefined }, ...others] = group;
-    paper.marked("✗", say`${given(name)} (wave ${given(wave)}) [${given(error?.code ?? "")}]`, {
+function writePlanFailures(page: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const failedTenants = tenants.filter(({ error }) => error !== undefined);
+  if (failedTenants.length === 0) return;
+  page.heading([`Can't be planned (${number(failedTenants.length)})`], "red");
+  const byMessage = Map.groupBy(failedTenants, ({ name, error }) =>
+    (error?.message ?? "").replaceAll(name, "…"),
+  );
+  for (const group of [...byMessage.values()].slice(0, limit)) {
+    const [{ name, wave, error } = { name: "", wave: "", error: undefined }, ...otherTenants] = group;
+    page.marked("✗", say`${given(name)} (wave ${given(wave)}) [${given(error?.code ?? "")}]`, {
       indent: INDENT,
       style: "red",
     });
-    paper.verbatim(error?.message ?? "", INDENT * 2);
-    if (others.length > 0) {
-      const names = others.slice(0, 5).map((other): Words => [given(other.name)]);
-      const more = others.length > 5 ? `, and ${number(others.length - 5)} more` : "";
-      paper.text(say`The same in ${join(names, ", ")}${more}.`, { indent: INDENT * 2 });
+    page.verbatim(error?.message ?? "", INDENT * 2);
+    if (otherTenants.length > 0) {
+      const names = otherTenants.slice(0, 5).map((tenant): Words => [given(tenant.name)]);
+      const suffix = otherTenants.length > 5 ? `, and ${number(otherTenants.length - 5)} more` : "";
+      page.text(say`The same in ${join(names, ", ")}${suffix}.`, { indent: INDENT * 2 });
     }
-    paper.text([sentence(error?.advice ?? "")], { indent: INDENT * 2, style: "dim" });
+    page.text([sentence(error?.advice ?? "")], { indent: INDENT * 2, style: "dim" });
   }
-  const untold = [...alike.values()].slice(limit).flat().length;
-  if (untold > 0)
-    paper.text([`… and ${counted(untold, "more tenant")}, for other reasons`], {
+  const hiddenTenants = [...byMessage.values()].slice(limit).flat().length;
+  if (hiddenTenants > 0)
+    page.text([`… and ${counted(hiddenTenants, "more tenant")}, for other reasons`], {
       indent: INDENT,
       style: "dim",
     });
@@ -145,129 +154,133 @@ function failures(paper: Paper, tenants: readonly TenantReport[], limit: number)
 
 const SIGN_STYLES = { add: "green", change: "yellow", remove: "red" } as const;
 
-function changes(
-  paper: Paper,
+function writePlanChanges(
+  page: Paper,
   { tenants, source, rollsBack, task }: RolloutReport,
-  all: readonly SharedChange[],
+  sharedChanges: readonly SharedChange[],
   limit: number,
   commands: RolloutCommands,
 ): void {
-  const total = tenants.reduce((sum, tenant) => sum + changesOf(tenant), 0);
+  const total = tenants.reduce((subtotal, tenant) => subtotal + countChanges(tenant), 0);
   if (total === 0) return;
-  paper.heading(["What changes"]);
-  const shown = all.slice(0, limit);
-  for (const change of shown) {
+  page.heading(["What changes"]);
+  const visible = sharedChanges.slice(0, limit);
+  for (const change of visible) {
     const count = `${change.tenants === tenants.length ? "all " : ""}${number(change.tenants)} tenants`;
-    const where: Words = change.tenants === 1 ? say`in ${given(change.first)}` : [`in ${count}`];
-    paper.marked(
+    const location: Words = change.tenants === 1 ? say`in ${given(change.first)}` : [`in ${count}`];
+    page.marked(
       SIGNS[change.sign],
-      say`${listOf(change)} ${valueWords(change.value)} ${where}${alarmText(change)}`,
+      say`${listOf(change)} ${valueWords(change.value)} ${location}${formatRisks(change)}`,
       { indent: INDENT, style: SIGN_STYLES[change.sign] },
     );
   }
-  const left = total - shown.reduce((sum, change) => sum + change.tenants, 0);
-  if (left <= 0) return;
-  const [most] = tenants.toSorted((one, other) => changesOf(other) - changesOf(one));
-  const hidden = all.slice(limit).map((change) => ({ ...reportedTransition(change), count: change.tenants }));
+  const hiddenTotal = total - visible.reduce((subtotal, change) => subtotal + change.tenants, 0);
+  if (hiddenTotal <= 0) return;
+  const [tenantWithMost] = tenants.toSorted((one, other) => countChanges(other) - countChanges(one));
+  const hiddenChanges = sharedChanges
+    .slice(limit)
+    .map((change) => ({ ...reportedTransition(change), count: change.tenants }));
   // The tenants of a rollback can't be selected.
-  const hasCommand = most !== undefined && rollsBack === undefined;
-  paper.text(
+  const hasCommand = tenantWithMost !== undefined && rollsBack === undefined;
+  page.text(
     [
-      `… and ${counted(left, "more change", "more changes")}, counted in each tenant, ${describeDangers(hidden)}${hasCommand ? ". All of one tenant:" : ""}`,
+      `… and ${counted(hiddenTotal, "more change", "more changes")}, counted in each tenant, ${describeDangers(hiddenChanges)}${hasCommand ? ". All of one tenant:" : ""}`,
     ],
     { indent: INDENT, style: "dim" },
   );
-  if (hasCommand) paper.verbatim(commands.plan(source, [most.name], task), INDENT * 2);
+  if (hasCommand) page.verbatim(commands.plan(source, [tenantWithMost.name], task), INDENT * 2);
 }
 
-function alarmText({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
+function formatRisks({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
   const parts = [
     [danger, "a risk"],
     [accepted, "an accepted risk"],
     [warning, "a warning"],
   ] as const;
-  const told = parts.flatMap(([count, what]) =>
-    count === 0 ? [] : [count === tenants ? what : `${what} in ${number(count)} of them`],
+  const phrases = parts.flatMap(([count, label]) =>
+    count === 0 ? [] : [count === tenants ? label : `${label} in ${number(count)} of them`],
   );
-  return told.length === 0 ? "" : ` (${told.join(", ")})`;
+  return phrases.length === 0 ? "" : ` (${phrases.join(", ")})`;
 }
 
-function changesOf({ planned: { added, changed, removed } }: TenantReport): number {
+function countChanges({ planned: { added, changed, removed } }: TenantReport): number {
   return added + changed + removed;
 }
 
 /** The changes that a rollback leaves alone, because somebody has changed them since the rollout. */
-function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const all = firstOfEachFirst(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
-  if (all.length === 0) return;
-  paper.heading(["Stays as it is: somebody changed it after the rollout"], "yellow");
-  for (const { name, what } of all.slice(0, limit)) {
-    paper.marked("·", say`${given(what)} in ${given(name)}`, { indent: INDENT });
+function writeUntouched(page: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const items = firstOfEachFirst(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
+  if (items.length === 0) return;
+  page.heading(["Stays as it is: somebody changed it after the rollout"], "yellow");
+  for (const { name, what } of items.slice(0, limit)) {
+    page.marked("·", say`${given(what)} in ${given(name)}`, { indent: INDENT });
   }
-  rest(paper, all.length - limit);
+  writeHiddenCount(page, items.length - limit);
 }
 
 /** Shows each line once, with all tenants that it applies to. */
-function alike(
-  paper: Paper,
+function writeGroupedLines(
+  page: Paper,
   heading: string,
   tenants: readonly TenantReport[],
-  linesOf: (tenant: TenantReport) => readonly string[] | undefined,
+  getLines: (tenant: TenantReport) => readonly string[] | undefined,
   limit: number,
 ): void {
-  const all = firstOfEachFirst(
-    tenants.map((tenant) => (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name }))),
+  const lines = firstOfEachFirst(
+    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ what: text, name: tenant.name }))),
   );
-  if (all.length === 0) return;
-  paper.heading([heading], "yellow");
-  const groups = [...Map.groupBy(all, ({ what }) => what)];
-  for (const [what, members] of groups.slice(0, limit)) {
+  if (lines.length === 0) return;
+  page.heading([heading], "yellow");
+  const groups = [...Map.groupBy(lines, ({ what }) => what)];
+  for (const [text, members] of groups.slice(0, limit)) {
     const names = join(
       members.slice(0, 5).map(({ name }): Words => [given(name)]),
       ", ",
     );
-    const more = members.length > 5 ? ` and ${number(members.length - 5)} more` : "";
-    paper.marked("·", say`${names}${more}: ${given(what)}`, { indent: INDENT });
+    const suffix = members.length > 5 ? ` and ${number(members.length - 5)} more` : "";
+    page.marked("·", say`${names}${suffix}: ${given(text)}`, { indent: INDENT });
   }
-  rest(paper, groups.length - limit);
+  writeHiddenCount(page, groups.length - limit);
 }
 
-function risks(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const risky = tenants.filter(({ alarms }) => alarms.danger > 0);
-  if (risky.length === 0) return;
-  paper.heading([`Risky changes, in ${counted(risky.length, "tenant")}`], "red");
-  for (const { name, alarms } of risky.slice(0, limit)) {
-    paper.marked("!", say`${given(name)}: ${counted(alarms.danger, "risky change")}`, {
+function writeRisks(page: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const riskyTenants = tenants.filter(({ alarms }) => alarms.danger > 0);
+  if (riskyTenants.length === 0) return;
+  page.heading([`Risky changes, in ${counted(riskyTenants.length, "tenant")}`], "red");
+  for (const { name, alarms } of riskyTenants.slice(0, limit)) {
+    page.marked("!", say`${given(name)}: ${counted(alarms.danger, "risky change")}`, {
       indent: INDENT,
       style: "red",
     });
   }
-  rest(paper, risky.length - limit);
+  writeHiddenCount(page, riskyTenants.length - limit);
 }
 
-function wavesOf(paper: Paper, { waves }: RolloutReport): void {
-  const left = waves.map((_, index) => waves.slice(index + 1).some(({ counts }) => counts.pending > 0));
-  paper.heading([`Waves (${number(waves.length)})`]);
+function writePlanWaves(page: Paper, { waves }: RolloutReport): void {
+  const hasLaterChanges = waves.map((_, index) =>
+    waves.slice(index + 1).some(({ counts }) => counts.pending > 0),
+  );
+  page.heading([`Waves (${number(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
   for (const [index, wave] of waves.entries()) {
     const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [], closed = [] } = wave;
     // There is nothing to wait for if nothing changes and no unreviewed tenants are left.
-    const isLookedAt = counts.pending > 0 || (unseen.length > 0 && left[index] === true);
-    const then = [
+    const hasReview = counts.pending > 0 || (unseen.length > 0 && hasLaterChanges[index] === true);
+    const nextSteps = [
       ...(after.soakMs > 0 ? [`soaks ${duration(after.soakMs)}`] : []),
       ...(after.isChecked ? ["is checked"] : []),
-      ...(after.isGated && left[index] === true ? ["waits for a person"] : []),
-    ].filter(() => isLookedAt);
-    const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
-    paper.labelled(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
-    if (unseen.length > 0 && left[index] === true) {
+      ...(after.isGated && hasLaterChanges[index] === true ? ["waits for a person"] : []),
+    ].filter(() => hasReview);
+    const summary = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${nextSteps.length === 0 ? "" : `; then ${nextSteps.join(", ")}`}`;
+    page.labelled(`· ${fitTo(printable(name), width)}`, [summary], { indent: INDENT });
+    if (unseen.length > 0 && hasLaterChanges[index] === true) {
       const names = join(
         unseen.slice(0, 5).map((one): Words => [given(one)]),
         ", ",
       );
-      const more = unseen.length > 5 ? `, … and ${number(unseen.length - 5)} more` : "";
-      paper.text(
-        say`What an earlier rollout changed in ${names}${more} was never let through: it is looked at as if it were of this one.`,
+      const suffix = unseen.length > 5 ? `, … and ${number(unseen.length - 5)} more` : "";
+      page.text(
+        say`What an earlier rollout changed in ${names}${suffix} was never let through: it is looked at as if it were of this one.`,
         {
           indent: INDENT * 2,
         },
@@ -277,16 +290,16 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
 }
 
 /** Shows which addresses get which keys. Tenants with the same route share a line. */
-function keysOf(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
+function writePlanKeys(page: Paper, tenants: readonly TenantReport[], limit: number): void {
   if (tenants.length === 0) return;
-  paper.heading(["Keys"]);
+  page.heading(["Keys"]);
   const routes = keyRoutes(tenants);
   for (const route of routes.slice(0, limit)) {
-    paper.marked("·", routeWords(route, tenants.length), { indent: INDENT });
+    page.marked("·", routeWords(route, tenants.length), { indent: INDENT });
   }
-  rest(paper, routes.length - limit);
+  writeHiddenCount(page, routes.length - limit);
 }
 
-function rest(paper: Paper, count: number): void {
-  if (count > 0) paper.text([`… and ${number(count)} more`], { indent: INDENT, style: "dim" });
+function writeHiddenCount(page: Paper, count: number): void {
+  if (count > 0) page.text([`… and ${number(count)} more`], { indent: INDENT, style: "dim" });
 }

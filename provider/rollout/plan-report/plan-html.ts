@@ -11,49 +11,49 @@ import { type ShownPlan, toldWhole } from "./told-whole";
  * Renders the plan of all tenants as an HTML page: a self-contained file without scripts or network requests. Each change lists its
  * tenants, and the page names all tenants.
  */
-export function wholePlanHtml(shown: ShownPlan): string {
-  const { report, whole } = shown;
-  const told = toldWhole(shown);
-  const looser = sharedLoosenings(report.tenants).map(looseningWords);
-  const keys = keyRoutes(report.tenants).map((route) => routeWords(route, report.tenants.length));
+export function wholePlanHtml(input: ShownPlan): string {
+  const { report, whole } = input;
+  const view = toldWhole(input);
+  const overrides = sharedLoosenings(report.tenants).map(looseningWords);
+  const keyLines = keyRoutes(report.tenants).map((route) => routeWords(route, report.tenants.length));
   return htmlPage({
-    title: `Plan of ${report.source}: ${told.verdict}`,
+    title: `Plan of ${report.source}: ${view.verdict}`,
     style: PLAN_PAGE_STYLE,
     body: html`<header>
 <p class="eyebrow">Email security plan</p>
-<h1>${htmlWords(told.title)}</h1>
-<p class="source">${htmlWords(told.mail)}</p>
+<h1>${htmlWords(view.title)}</h1>
+<p class="source">${htmlWords(view.mail)}</p>
 </header>
 <main>
-${htmlVerdict(told.mood, told.verdict, told.headline)}
-${talliesHtml(told.tallies)}
-${guardsHtml(told.guards)}
-${aside("Rolled back before, and planned again", told.again, true)}
-${aside(
+${htmlVerdict(view.mood, view.verdict, view.headline)}
+${talliesHtml(view.tallies)}
+${guardsHtml(view.guards)}
+${renderAside("Rolled back before, and planned again", view.again, true)}
+${renderAside(
   "Can't be planned",
-  told.failures.map(({ title, facts }) => say`${title}. ${join(facts, " ")}`),
+  view.failures.map(({ title, facts }) => say`${title}. ${join(facts, " ")}`),
   true,
 )}
-${aside("Skipped", told.skipped, true)}
-${aside(LOOSENED, looser, true)}
-${aside("What the mail does not tell", told.missing, true)}
+${renderAside("Skipped", view.skipped, true)}
+${renderAside(LOOSENED, overrides, true)}
+${renderAside("What the mail does not tell", view.missing, true)}
 ${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
-${aside("Reverted", told.drift, true)}
-${aside(told.leftTitle, told.left, true)}
-${aside(
+${renderAside("Reverted", view.drift, true)}
+${renderAside(view.leftTitle, view.left, true)}
+${renderAside(
   "Each tenant",
-  told.tenants.map(({ words }) => words),
+  view.tenants.map(({ words }) => words),
   false,
   report.tenants.length,
 )}
 ${whole.groups.all.map(({ name, tenants }) =>
-  aside(
+  renderAside(
     `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    tenants.map((one): Words => [{ given: one }]),
+    tenants.map((tenantName): Words => [{ given: tenantName }]),
   ),
 )}
-${aside("Waves", told.waves)}
-${aside("Keys", keys)}
+${renderAside("Waves", view.waves)}
+${renderAside("Keys", keyLines)}
 </main>
 <footer>
 <p>Digest <code>${report.digest}</code></p>
@@ -61,7 +61,7 @@ ${aside("Keys", keys)}
   });
 }
 
-function aside(
+function renderAside(
   title: string,
   lines: readonly Words[],
   isOpen = false,
@@ -70,5 +70,5 @@ function aside(
   if (lines.length === 0) return undefined;
   return html`<details class="aside"${isOpen ? html` open` : ""}><summary><h2>${title}</h2> <span class="n">${number(
     count,
-  )}</span></summary><div class="body"><ul>${lines.map((words) => html`<li>${htmlWords(words)}</li>\n`)}</ul></div></details>`;
+  )}</span></summary><div class="body"><ul>${lines.map((text) => html`<li>${htmlWords(text)}</li>\n`)}</ul></div></details>`;
 }

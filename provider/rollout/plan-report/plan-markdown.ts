@@ -25,134 +25,175 @@ const MIN_LIMIT = 32_768;
  * @throws RangeError if the limit is too low for a useful comment.
  */
 export function wholePlanMarkdown(
-  shown: ShownPlan,
+  input: ShownPlan,
   { limit = 65_536 }: Pick<ReportMarkdownOptions, "limit"> = {},
 ): string {
   if (!(limit >= MIN_LIMIT))
     throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
-  const told = toldWhole(shown);
-  const foot = `Digest: ${markdownCode(shown.report.digest, 100)}\n`;
-  return withSections(headOf(told), sectionsOf(shown, told), foot, limit);
+  const view = toldWhole(input);
+  const footer = `Digest: ${markdownCode(input.report.digest, 100)}\n`;
+  return withSections(renderPlanHeadMarkdown(view), buildPlanReportSections(input, view), footer, limit);
 }
 
-function headOf({ title, mail, ...told }: ToldWhole): string {
+function renderPlanHeadMarkdown({ title, mail, ...told }: ToldWhole): string {
   return `${planHead(`of ${markdownWords(title, { limit: 60 })}`, told)}${markdownWords(mail, { limit: 100 })}\n\n`;
 }
 
-function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
+function buildPlanReportSections({ report, whole }: ShownPlan, view: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const { guards, again, failures, skipped, missing, drift, left, leftTitle, tenants: each, waves } = told;
-  const looser = sharedLoosenings(tenants);
+  const {
+    guards,
+    again,
+    failures,
+    skipped,
+    missing,
+    drift,
+    left,
+    leftTitle,
+    tenants: tenantLines,
+    waves,
+  } = view;
+  const overrides = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
-    { isThere: guards.length > 0, share: 0.2, render: (room) => guardsMarkdown(guards, room) },
+    { isThere: guards.length > 0, share: 0.2, render: (maxBytes) => guardsMarkdown(guards, maxBytes) },
     {
       isThere: again.length > 0,
       share: 0.1,
-      render: (room) => list("### Rolled back before, and planned again\n\n", again, room),
+      render: (maxBytes) => renderList("### Rolled back before, and planned again\n\n", again, maxBytes),
     },
-    { isThere: failures.length > 0, share: 0.2, render: (room) => unplanned(failures, room) },
+    {
+      isThere: failures.length > 0,
+      share: 0.2,
+      render: (maxBytes) => renderPlanFailuresMarkdown(failures, maxBytes),
+    },
     {
       isThere: skipped.length > 0,
       share: 0.1,
-      render: (room) => list(`### ${skippedHeading(skipped)}\n\n`, skipped, room),
+      render: (maxBytes) => renderList(`### ${skippedHeading(skipped)}\n\n`, skipped, maxBytes),
     },
-    { isThere: looser.length > 0, share: 0.1, render: (room) => loosenedMarkdown(looser, room) },
+    {
+      isThere: overrides.length > 0,
+      share: 0.1,
+      render: (maxBytes) => loosenedMarkdown(overrides, maxBytes),
+    },
     {
       isThere: missing.length > 0,
       share: 0.1,
-      render: (room) => list("### What the mail does not tell\n\n", missing, room),
+      render: (maxBytes) => renderList("### What the mail does not tell\n\n", missing, maxBytes),
     },
-    ...cardSections(whole, "in the artifact").map((one) => ({
-      ...one,
+    ...cardSections(whole, "in the artifact").map((section) => ({
+      ...section,
       isThere: true,
-      share: one.share * 0.75,
+      share: section.share * 0.75,
     })),
     {
       isThere: drift.length > 0,
       share: 0.1,
-      render: (room) => list("### Reverted\n\n", drift, room),
+      render: (maxBytes) => renderList("### Reverted\n\n", drift, maxBytes),
     },
     {
       isThere: left.length > 0,
       share: 0.1,
-      render: (room) => list(`### ${leftTitle}\n\n`, left, room),
+      render: (maxBytes) => renderList(`### ${leftTitle}\n\n`, left, maxBytes),
     },
     {
-      isThere: each.length > 0,
+      isThere: tenantLines.length > 0,
       share: 0.25,
-      render: (room) => eachTenant(each, room),
+      render: (maxBytes) => renderTenantLines(tenantLines, maxBytes),
     },
-    { isThere: whole.groups.all.length > 0, share: 0.3, render: (room) => groups(whole.groups.all, room) },
+    {
+      isThere: whole.groups.all.length > 0,
+      share: 0.3,
+      render: (maxBytes) => renderGroups(whole.groups.all, maxBytes),
+    },
     {
       isThere: waves.length > 0,
       share: 0.1,
-      render: (room) => fold("Waves", waves.length, waves, room, (rest) => `${number(rest)} more`),
+      render: (maxBytes) =>
+        renderFold("Waves", waves.length, waves, maxBytes, (hiddenCount) => `${number(hiddenCount)} more`),
     },
-    { isThere: tenants.length > 0, share: 0.1, render: (room) => keysMarkdown(tenants, room) },
+    { isThere: tenants.length > 0, share: 0.1, render: (maxBytes) => keysMarkdown(tenants, maxBytes) },
   ];
   return sections.filter(({ isThere }) => isThere);
 }
 
-function unplanned(all: ToldWhole["failures"], room: number): string {
-  const title = ({ title: words }: (typeof all)[number]): string => markdownWords(words, { limit: 100 });
-  const text = (one: (typeof all)[number]): string =>
+function renderPlanFailuresMarkdown(failures: ToldWhole["failures"], maxBytes: number): string {
+  const formatTitle = ({ title: titleText }: (typeof failures)[number]): string =>
+    markdownWords(titleText, { limit: 100 });
+  const formatFailure = (one: (typeof failures)[number]): string =>
     [
-      `#### ✗ ${title(one)}`,
+      `#### ✗ ${formatTitle(one)}`,
       "",
-      ...one.facts.map((fact) => `- ${markdownWords(fact, { limit: 500 })}`),
+      ...one.facts.map((detail) => `- ${markdownWords(detail, { limit: 500 })}`),
       "",
       "",
     ].join("\n");
   return filled(
     "### Can't be planned\n\n",
-    [all.map((one) => () => text(one)), all.map((one) => () => `- ✗ ${title(one)}\n`)],
-    room,
-    (rest) => `… and ${counted(rest, "more reason")}.\n\n`,
+    [
+      failures.map((failure) => () => formatFailure(failure)),
+      failures.map((failure) => () => `- ✗ ${formatTitle(failure)}\n`),
+    ],
+    maxBytes,
+    (hiddenCount) => `… and ${counted(hiddenCount, "more reason")}.\n\n`,
   );
 }
 
-function eachTenant(all: ToldWhole["tenants"], room: number): string {
-  const tenants = (lines: typeof all): number => lines.reduce((sum, { count }) => sum + count, 0);
-  const words = all.map((line) => line.words);
-  return fold("Each tenant", tenants(all), words, room, (rest) =>
-    counted(tenants(all.slice(-rest)), "more tenant"),
+function renderTenantLines(tenantLines: ToldWhole["tenants"], maxBytes: number): string {
+  const countTenants = (lineGroup: typeof tenantLines): number =>
+    lineGroup.reduce((total, { count }) => total + count, 0);
+  const texts = tenantLines.map((line) => line.words);
+  return renderFold("Each tenant", countTenants(tenantLines), texts, maxBytes, (hiddenCount) =>
+    counted(countTenants(tenantLines.slice(-hiddenCount)), "more tenant"),
   );
 }
 
-function list(head: string, all: readonly Words[], room: number): string {
-  return `${lines(head, all, room - 1, (rest) => `${number(rest)} more`)}\n`;
+function renderList(heading: string, items: readonly Words[], maxBytes: number): string {
+  return `${renderLines(heading, items, maxBytes - 1, (hiddenCount) => `${number(hiddenCount)} more`)}\n`;
 }
 
 /** Renders lines inside an expandable section. */
-function fold(
+function renderFold(
   title: string,
   count: number,
-  all: readonly Words[],
-  room: number,
-  more: (rest: number) => string,
+  items: readonly Words[],
+  maxBytes: number,
+  formatHidden: (hiddenCount: number) => string,
 ): string {
-  const close = "\n</details>\n\n";
-  const head = `<details><summary>${title} (${number(count)})</summary>\n\n`;
-  return `${lines(head, all, room - close.length, more)}${close}`;
+  const closing = "\n</details>\n\n";
+  const heading = `<details><summary>${title} (${number(count)})</summary>\n\n`;
+  return `${renderLines(heading, items, maxBytes - closing.length, formatHidden)}${closing}`;
 }
 
 /** Renders as many whole lines as fit, and describes the others. */
-function lines(head: string, all: readonly Words[], room: number, more: (rest: number) => string): string {
-  const items = all.map((words) => () => `- ${markdownWords(words, { limit: 300 })}\n`);
-  return filled(head, [items], room, (rest) => `… and ${more(rest)}, in the artifact.\n`);
+function renderLines(
+  heading: string,
+  texts: readonly Words[],
+  maxBytes: number,
+  formatHidden: (hiddenCount: number) => string,
+): string {
+  const items = texts.map((text) => () => `- ${markdownWords(text, { limit: 300 })}\n`);
+  return filled(
+    heading,
+    [items],
+    maxBytes,
+    (hiddenCount) => `… and ${formatHidden(hiddenCount)}, in the artifact.\n`,
+  );
 }
 
 /** Lists the tenants of each group. If not all names fit, lists some of them. */
-function groups(all: readonly TenantGroup[], room: number): string {
-  const text = ({ name, tenants }: TenantGroup, most: number): string => {
-    const names = tenants.slice(0, most).map((one): Words => [given(one)]);
-    const more = tenants.length > most ? ` and ${number(tenants.length - most)} more` : "";
+function renderGroups(tenantGroups: readonly TenantGroup[], maxBytes: number): string {
+  const formatGroup = ({ name, tenants }: TenantGroup, maxNames: number): string => {
+    const names = tenants.slice(0, maxNames).map((name): Words => [given(name)]);
+    const suffix = tenants.length > maxNames ? ` and ${number(tenants.length - maxNames)} more` : "";
     const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${counted(tenants.length, "tenant")}`;
-    return `<details><summary>${title}</summary>\n\n${markdownWords(join(names, ", "), { limit: 100 })}${more}\n\n</details>\n`;
+    return `<details><summary>${title}</summary>\n\n${markdownWords(join(names, ", "), { limit: 100 })}${suffix}\n\n</details>\n`;
   };
-  const forms = [MANY_NAMES, SOME_NAMES].map((most) => all.map((group) => () => text(group, most)));
-  const head = "### Groups of tenants\n\n";
-  return `${filled(head, forms, room - 1, (rest) => `… and ${counted(rest, "more group")}, in the artifact.\n`)}\n`;
+  const variants = [MANY_NAMES, SOME_NAMES].map((maxNames) =>
+    tenantGroups.map((group) => () => formatGroup(group, maxNames)),
+  );
+  const heading = "### Groups of tenants\n\n";
+  return `${filled(heading, variants, maxBytes - 1, (hiddenCount) => `… and ${counted(hiddenCount, "more group")}, in the artifact.\n`)}\n`;
 }
 
 const MANY_NAMES = 1_000;

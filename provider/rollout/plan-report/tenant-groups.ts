@@ -8,11 +8,11 @@ export interface TenantGroup {
   readonly tenants: readonly string[];
 }
 
-const FEW = 3;
+const MAX_LISTED = 3;
 
 /** Whether the tenants are named inline instead of as a group. */
 export function isFew(tenants: readonly string[]): boolean {
-  return tenants.length <= FEW;
+  return tenants.length <= MAX_LISTED;
 }
 
 /** Describes sets of tenants in a few words. A set that is neither small nor complete becomes a group. Equal sets share a group. */
@@ -37,9 +37,9 @@ export class TenantGroups {
    */
   where(tenants: readonly string[]): Words {
     if (tenants.length === this.#total && tenants.length > 1) return say`in all ${tenants.length} tenants`;
-    const who = this.who(tenants);
-    if (isFew(tenants)) return say`in ${who}`;
-    return say`in ${tenants.length} of ${this.#total} tenants: ${who}`;
+    const tenantsText = this.who(tenants);
+    if (isFew(tenants)) return say`in ${tenantsText}`;
+    return say`in ${tenants.length} of ${this.#total} tenants: ${tenantsText}`;
   }
 
   /**

@@ -52,9 +52,9 @@ export interface ToldWhole {
  */
 export function withMail(report: RolloutReport, mail: MailAsked | undefined): RolloutReport {
   if (mail === undefined) return report;
-  const strangers = new Set(mail.guards.map((one) => one.tenant));
+  const mismatchedTenants = new Set(mail.guards.map((blocker) => blocker.tenant));
   const tenants = report.tenants.map((tenant) => {
-    if (strangers.has(tenant.name)) return untold(tenant);
+    if (mismatchedTenants.has(tenant.name)) return hideTenantChanges(tenant);
     const alarms = mail.said.get(tenant.name)?.alarms;
     return alarms === undefined ? tenant : { ...tenant, alarms };
   });
@@ -62,32 +62,39 @@ export function withMail(report: RolloutReport, mail: MailAsked | undefined): Ro
 }
 
 /** The word for a tenant without anything to do. */
-function settledWord({ task, rollsBack }: RolloutReport): string {
+function getSettledLabel({ task, rollsBack }: RolloutReport): string {
   return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
 }
 
-function untold({ left: _left, drift: _drift, ...tenant }: TenantReport): TenantReport {
+function hideTenantChanges({
+  left: _unrevertedChanges,
+  drift: _drift,
+  ...tenant
+}: TenantReport): TenantReport {
   const planned = { added: 0, changed: 0, removed: 0 };
   return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
 }
 
 export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
-  const isOdd = counts.failed + skipped.length + (planned.again?.length ?? 0) > 0;
+  const hasProblems = counts.failed + skipped.length + (planned.again?.length ?? 0) > 0;
   const mood = moodOf(
     planned.guards.length > 0,
     {
       danger: whole.dangers.length,
-      warning: whole.warnings.length + Number(isOdd),
+      warning: whole.warnings.length + Number(hasProblems),
       accepted: whole.accepted.length,
     },
     counts.pending > 0,
   );
-  const told = new Set(whole.alike.flatMap((set) => set.tenants));
-  const changing = changingIn(report);
-  const stacks = onlyStacks(report, planned.guards).length;
-  const sum = (sign: "added" | "changed" | "removed"): number =>
-    tenants.reduce((all, { name, planned: { [sign]: count } }) => all + (told.has(name) ? count : 0), 0);
+  const changedTenants = new Set(whole.alike.flatMap((tenantSet) => tenantSet.tenants));
+  const changingCount = countChangingTenants(report);
+  const stackOnlyCount = onlyStacks(report, planned.guards).length;
+  const sumPlanned = (symbol: "added" | "changed" | "removed"): number =>
+    tenants.reduce(
+      (total, { name, planned: { [symbol]: count } }) => total + (changedTenants.has(name) ? count : 0),
+      0,
+    );
   return {
     title:
       rollsBack === undefined
@@ -96,30 +103,32 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     mood,
     // The mail covers only a sample of the tenants.
     verdict: verdictOf(mood, false),
-    headline: headlineOf(report, planned, whole),
+    headline: buildPlanHeadline(report, planned, whole),
     tallies: [
-      { sign: "~", word: `${noun(changing)} to change`, count: changing },
-      { sign: "=", word: settledWord(report), count: counts.unchanged },
-      ...(stacks > 0 ? [{ sign: "·", word: "of which only the stack's state changes", count: stacks }] : []),
+      { sign: "~", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
+      { sign: "=", word: getSettledLabel(report), count: counts.unchanged },
+      ...(stackOnlyCount > 0
+        ? [{ sign: "·", word: "of which only the stack's state changes", count: stackOnlyCount }]
+        : []),
       ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
-      { sign: "+", word: "added in all", count: sum("added") },
-      { sign: "~", word: "changed", count: sum("changed") },
-      { sign: "-", word: "removed", count: sum("removed") },
+      { sign: "+", word: "added in all", count: sumPlanned("added") },
+      { sign: "~", word: "changed", count: sumPlanned("changed") },
+      { sign: "-", word: "removed", count: sumPlanned("removed") },
     ],
-    mail: mailWords(planned.mail),
-    missing: missingOf(planned.mail),
-    guards: guardsOf(planned.guards),
+    mail: formatMailCoverage(planned.mail),
+    missing: listMissingMail(planned.mail),
+    guards: groupBlockers(planned.guards),
     again: (planned.again ?? []).map(
       ({ rollout, by, tenants: where, what }) =>
         say`${firstNames(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
     ),
-    failures: failuresOf(tenants),
+    failures: groupFailures(tenants),
     skipped: skipped.map(skippedWords),
     leftTitle:
       rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
-    drift: inWhom(tenants, ({ drift }) => drift),
-    left: inWhom(tenants, ({ left }) => left),
-    tenants: tenantsOf(report, planned, whole),
+    drift: groupByText(tenants, ({ drift }) => drift),
+    left: groupByText(tenants, ({ left }) => left),
+    tenants: buildTenantLines(report, planned, whole),
     waves: waves.map(
       ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
         say`${given(name)}: ${counted(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then it waits for a person" : ""}`,
@@ -127,88 +136,94 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
   };
 }
 
-function headlineOf(
+function buildPlanHeadline(
   report: RolloutReport,
   { guards }: ShownPlan["planned"],
   { dangers, accepted, warnings, others, untold }: WholePlan,
 ): Words {
   const { tenants, counts } = report;
-  const different = dangers.length + accepted.length + warnings.length + others.length;
-  const risks = [
+  const differentCount = dangers.length + accepted.length + warnings.length + others.length;
+  const riskCounts = [
     [dangers.length, "dangerous"],
     [warnings.length, "to be looked at"],
     [accepted.length, "accepted risks"],
   ] as const;
-  const judged = risks
+  const riskTexts = riskCounts
     .filter(([count]) => count > 0)
     .map(([count, what]): Words => [`${number(count)} ${what}`]);
-  const [byLevel, byGuard] = [true, false].map((isByLevel) => {
-    const refusing = guards.filter(({ guard }) => (guard.code === FAIL_ON_GUARD) === isByLevel);
-    return new Set(refusing.map(({ tenant }) => tenant)).size;
+  const [refusedByFailOn, refusedByBlocker] = [true, false].map((isFailOn) => {
+    const refusingBlockers = guards.filter(({ guard }) => (guard.code === FAIL_ON_GUARD) === isFailOn);
+    return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
   }) as [number, number];
   return [
-    ...(byGuard > 0 ? [`It would be refused, by what protects ${counted(byGuard, "tenant")}. `] : []),
-    ...(byLevel > 0 ? [`\`--fail-on\` refuses the changes of ${counted(byLevel, "tenant")}. `] : []),
-    ...say`${changingIn(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(different, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${judged.length > 0 ? say`: ${enumerate(judged)}` : ""}.`,
+    ...(refusedByBlocker > 0
+      ? [`It would be refused, by what protects ${counted(refusedByBlocker, "tenant")}. `]
+      : []),
+    ...(refusedByFailOn > 0
+      ? [`\`--fail-on\` refuses the changes of ${counted(refusedByFailOn, "tenant")}. `]
+      : []),
+    ...say`${countChangingTenants(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(differentCount, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${riskTexts.length > 0 ? say`: ${enumerate(riskTexts)}` : ""}.`,
     ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
     ...withoutWords(report),
   ];
 }
 
-function mailWords(mail: MailAsked | undefined): Words {
+function formatMailCoverage(mail: MailAsked | undefined): Words {
   if (mail === undefined) return ["The tenants' mail was not looked at."];
   const { days, of, said } = mail;
   if (of === 0) return ["Nothing changes that the tenants' mail could speak of, and it was not looked at."];
-  const all = said.size === of;
-  const whose = all
+  const isComplete = said.size === of;
+  const coverage = isComplete
     ? of === 1
       ? "the tenant"
       : `all ${number(of)} tenants`
     : `${number(said.size)} of ${number(of)} tenants`;
   const names = said.size === 0 ? [] : say` (${firstNames([...said.keys()])})`;
-  const rest = all
+  const suffix = isComplete
     ? "."
     : say`, a sample: of the others nothing is known, unless ${given("--evidence all")} asks them.`;
-  return say`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${whose} in which something changes was looked at${names}${rest}`;
+  return say`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${coverage} in which something changes was looked at${names}${suffix}`;
 }
 
-function missingOf(mail: MailAsked | undefined): readonly Words[] {
+function listMissingMail(mail: MailAsked | undefined): readonly Words[] {
   if (mail === undefined) return [];
   return [
     ...mail.silent.map(({ tenant, why }) => say`${given(tenant)}: ${sentence(why)}`),
     ...[...mail.said].flatMap(([tenant, { missing }]) =>
-      missing.map((why) => say`${given(tenant)}: ${sentence(why)}`),
+      missing.map((reason) => say`${given(tenant)}: ${sentence(reason)}`),
     ),
   ];
 }
 
 /** Groups guards that differ only in the name of the tenant. */
-function guardsOf(guards: ShownPlan["planned"]["guards"]): ToldWhole["guards"] {
-  const alike = Map.groupBy(guards, ({ tenant, guard }) =>
+function groupBlockers(guards: ShownPlan["planned"]["guards"]): ToldWhole["guards"] {
+  const byMessage = Map.groupBy(guards, ({ tenant, guard }) =>
     JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),
   );
-  return [...alike.values()]
+  return [...byMessage.values()]
     .sort((one, other) => other.length - one.length)
-    .flatMap((all) => {
-      const [first] = all;
+    .flatMap((group) => {
+      const [first] = group;
       if (first === undefined) return [];
-      const names = all.slice(0, NAMED).map(({ tenant }) => tenant);
-      const more = all.length > NAMED ? ` and ${number(all.length - NAMED)} more` : "";
-      return [{ code: first.guard.code, message: `${names.join(", ")}${more}:\n${first.guard.message}` }];
+      const names = group.slice(0, NAMED).map(({ tenant }) => tenant);
+      const suffix = group.length > NAMED ? ` and ${number(group.length - NAMED)} more` : "";
+      return [{ code: first.guard.code, message: `${names.join(", ")}${suffix}:\n${first.guard.message}` }];
     });
 }
 
-function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
-  const failed = tenants.filter(({ error }) => error !== undefined);
-  const alike = Map.groupBy(failed, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
-  return [...alike.values()]
+function groupFailures(tenants: readonly TenantReport[]): ToldWhole["failures"] {
+  const failedTenants = tenants.filter(({ error }) => error !== undefined);
+  const byMessage = Map.groupBy(failedTenants, ({ name, error }) =>
+    (error?.message ?? "").replaceAll(name, "…"),
+  );
+  return [...byMessage.values()]
     .sort((one, other) => other.length - one.length)
-    .flatMap((all) => {
-      const [{ error } = { error: undefined }] = all;
+    .flatMap((group) => {
+      const [{ error } = { error: undefined }] = group;
       if (error === undefined) return [];
       return [
         {
-          title: firstNames(all.map(({ name }) => name)),
+          title: firstNames(group.map(({ name }) => name)),
           facts: [
             say`Why: ${sentence(error.message)} (${given(error.code)})`,
             say`What to do: ${sentence(error.advice)}`,
@@ -218,85 +233,100 @@ function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
     });
 }
 
-function tenantsOf(
+function buildTenantLines(
   report: RolloutReport,
   { guards }: ShownPlan["planned"],
   { alike, groups }: WholePlan,
 ): ToldWhole["tenants"] {
   const { tenants } = report;
   const byName = new Map(tenants.map((tenant) => [tenant.name, tenant]));
-  const told = new Set(alike.flatMap((set) => set.tenants));
+  const listedTenants = new Set(alike.flatMap((tenantSet) => tenantSet.tenants));
   const lines = alike.map(({ tenants: names, differing }) => {
-    const [only = ""] = names;
-    const { added, changed, removed } = byName.get(only)?.planned ?? { added: 0, changed: 0, removed: 0 };
+    const [firstName = ""] = names;
+    const { added, changed, removed } = byName.get(firstName)?.planned ?? {
+      added: 0,
+      changed: 0,
+      removed: 0,
+    };
     const { shown, more } = cutByDanger(differing, NAMED, ({ change }) => changeTransition(change));
-    const told = [...shown.map(changeWords), ...(more === undefined ? [] : [[`… and ${more}`]])];
-    const alone = differing.length === 0 ? "" : say`; what not all get: ${join(told, ", ")}`;
+    const listedTenants = [
+      ...shown.map(formatCardChange),
+      ...(more === undefined ? [] : [[`… and ${more}`]]),
+    ];
+    const differences = differing.length === 0 ? "" : say`; what not all get: ${join(listedTenants, ", ")}`;
     const counts = `+${number(added)} ~${number(changed)} -${number(removed)}`;
     return {
-      words: say`${given("~")} ${whoWords(names, groups)}: ${counts}${alone}`,
+      words: say`${given("~")} ${formatTenantGroupNames(names, groups)}: ${counts}${differences}`,
       count: names.length,
     };
   });
-  const isRefused = new Set(guards.map(({ tenant }) => tenant));
-  const rest = tenants.filter(({ name }) => !told.has(name));
-  const others = [
-    ["✗", "can't be planned", rest.filter(({ error }) => error !== undefined)],
-    ["!", "refused", rest.filter((one) => one.error === undefined && isRefused.has(one.name))],
+  const refusedTenants = new Set(guards.map(({ tenant }) => tenant));
+  const otherTenants = tenants.filter(({ name }) => !listedTenants.has(name));
+  const otherStates = [
+    ["✗", "can't be planned", otherTenants.filter(({ error }) => error !== undefined)],
+    [
+      "!",
+      "refused",
+      otherTenants.filter((tenant) => tenant.error === undefined && refusedTenants.has(tenant.name)),
+    ],
     [
       "~",
       "nothing changes in the lists, but the state of the stack",
-      rest.filter((one) => isPlain(one) && one.state === "pending" && !isRefused.has(one.name)),
+      otherTenants.filter(
+        (tenant) => isPlannable(tenant) && tenant.state === "pending" && !refusedTenants.has(tenant.name),
+      ),
     ],
     [
       "=",
-      settledWord(report),
-      rest.filter((one) => isPlain(one) && one.state !== "pending" && !isRefused.has(one.name)),
+      getSettledLabel(report),
+      otherTenants.filter(
+        (tenant) => isPlannable(tenant) && tenant.state !== "pending" && !refusedTenants.has(tenant.name),
+      ),
     ],
   ] as const;
-  const asOne = others
-    .map(([sign, what, all]) => ({ sign, what, names: all.map(({ name }) => name) }))
+  const groupedLines = otherStates
+    .map(([symbol, what, all]) => ({ sign: symbol, what, names: all.map(({ name }) => name) }))
     .filter(({ names }) => names.length > 0)
     .map(({ sign, what, names }) => ({
-      words: say`${given(sign)} ${whoWords(names, groups)}: ${what}`,
+      words: say`${given(sign)} ${formatTenantGroupNames(names, groups)}: ${what}`,
       count: names.length,
     }));
-  return [...lines, ...asOne];
+  return [...lines, ...groupedLines];
 }
 
 /** For example: `acme and globex`, `40 tenants, group 1`. */
-function whoWords(names: readonly string[], groups: TenantGroups): Words {
-  const who = groups.who(names);
-  return isFew(names) ? who : say`${counted(names.length, "tenant")}, ${who}`;
+function formatTenantGroupNames(names: readonly string[], groups: TenantGroups): Words {
+  const tenantsText = groups.who(names);
+  return isFew(names) ? tenantsText : say`${counted(names.length, "tenant")}, ${tenantsText}`;
 }
 
-function isPlain({ error }: TenantReport): boolean {
+function isPlannable({ error }: TenantReport): boolean {
   return error === undefined;
 }
 
 /** For example: `+ allow partner.example`. */
-function changeWords({ sign, list, change }: Card): Words {
+function formatCardChange({ sign, list, change }: Card): Words {
   return say`${given(sign)} ${list} ${given(change.value)}`;
 }
 
 /** Shows each line once, with all tenants that it applies to: `allow partner.example in acme, globex and 38 more`. */
-function inWhom(
+function groupByText(
   tenants: readonly TenantReport[],
-  linesOf: (tenant: TenantReport) => readonly string[] | undefined,
+  getLines: (tenant: TenantReport) => readonly string[] | undefined,
 ): Words[] {
-  const all = firstOfEachFirst(
-    tenants.map((tenant) => (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name }))),
+  const lines = firstOfEachFirst(
+    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ what: text, name: tenant.name }))),
   );
-  return [...Map.groupBy(all, ({ what }) => what)].map(
-    ([what, members]) => say`${given(what)} in ${firstNames(members.map(({ name }) => name))}`,
+  return [...Map.groupBy(lines, ({ what }) => what)].map(
+    ([text, members]) => say`${given(text)} in ${firstNames(members.map(({ name }) => name))}`,
   );
 }
 
 /** Counts the tenants in which the rollout changes something at the service. */
-function changingIn({ tenants }: RolloutReport): number {
+function countChangingTenants({ tenants }: RolloutReport): number {
   return tenants.filter(({ planned: { added, changed, removed } }) => added + changed + removed > 0).length;
 }
 
-function noun(count: number): string {
+function pluralizeTenant(count: number): string {
   return count === 1 ? "tenant" : "tenants";
 }

@@ -28,20 +28,20 @@ export interface AlikeTenants {
 }
 
 /** The maximum number of different changes, and the maximum number of different facts about them. */
-const MOST_CHANGES = 20_000;
-const MOST_TOLD = 500_000;
+const MAX_CHANGES = 20_000;
+const MAX_FACTS = 500_000;
 
 /** The maximum number of different facts with one label for one change, such as the comments of several tenants. */
-const MOST_FORMS = 3;
+const MAX_VARIANTS = 3;
 
 /** Merges plans one at a time, so that memory use doesn't grow with the number of plans. */
 export class WholePlanMaker {
-  readonly #all = new Map<string, Gathered>();
+  readonly #changes = new Map<string, CombinedChange>();
   readonly #byTenant = new Map<
     string,
-    { readonly own: readonly Gathered[]; readonly counts: Plan["counts"] }
+    { readonly own: readonly CombinedChange[]; readonly counts: Plan["counts"] }
   >();
-  #room = MOST_TOLD;
+  #remainingFacts = MAX_FACTS;
   #untold = 0;
 
   /**
@@ -51,65 +51,73 @@ export class WholePlanMaker {
   add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeMail>): void {
     if (isOfAnother(plan)) return;
     const report = reportOf(plan);
-    const own: Gathered[] = [];
+    const ownChanges: CombinedChange[] = [];
     for (const card of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {
       const key = changeKey(card);
-      const gathered = this.#all.get(key) ?? this.#begin(key, card);
-      if (gathered === undefined) {
+      const combinedChange = this.#changes.get(key) ?? this.#addChange(key, card);
+      if (combinedChange === undefined) {
         this.#untold += 1;
         continue;
       }
-      const said = mail?.get(key);
-      gathered.tenants.push(tenant);
-      gathered.alarms[said?.alarm ?? card.change.alarm] += 1;
-      own.push(gathered);
-      for (const fact of said === undefined ? card.facts : [...card.facts, ...said.facts]) {
-        this.#gather(gathered, fact, tenant);
+      const changeMail = mail?.get(key);
+      combinedChange.tenants.push(tenant);
+      combinedChange.alarms[changeMail?.alarm ?? card.change.alarm] += 1;
+      ownChanges.push(combinedChange);
+      for (const fact of changeMail === undefined ? card.facts : [...card.facts, ...changeMail.facts]) {
+        this.#addFact(combinedChange, fact, tenant);
       }
     }
-    if (plan.changes.length > 0) this.#byTenant.set(tenant, { own, counts: plan.counts });
+    if (plan.changes.length > 0) this.#byTenant.set(tenant, { own: ownChanges, counts: plan.counts });
   }
 
   /** @param total the number of all tenants. */
   whole(total: number): WholePlan {
     const groups = new TenantGroups(total);
-    const sorted = [...this.#all.values()].sort(byImportance);
-    const cards = new Map(sorted.map((one) => [one, cardOf(one, groups)]));
-    const of = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
+    const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
+    const cards = new Map(
+      sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]),
+    );
+    const withAlarm = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
     return {
-      dangers: of("danger"),
-      accepted: of("accepted"),
-      warnings: of("warning"),
-      others: of("none"),
-      alike: this.#alike(cards),
+      dangers: withAlarm("danger"),
+      accepted: withAlarm("accepted"),
+      warnings: withAlarm("warning"),
+      others: withAlarm("none"),
+      alike: this.#groupTenants(cards),
       groups,
       untold: this.#untold,
     };
   }
 
-  #begin(key: string, card: Card): Gathered | undefined {
+  #addChange(key: string, card: Card): CombinedChange | undefined {
     // Dangerous changes have room of their own, so that a large number of harmless ones can't displace them.
-    const isWorst = card.change.alarm === "danger" || isDangerous(changeTransition(card.change));
-    if (this.#all.size >= (isWorst ? 2 * MOST_CHANGES : MOST_CHANGES)) return undefined;
+    const isDangerousChange = card.change.alarm === "danger" || isDangerous(changeTransition(card.change));
+    if (this.#changes.size >= (isDangerousChange ? 2 * MAX_CHANGES : MAX_CHANGES)) return undefined;
     const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
-    const gathered: Gathered = { at: this.#all.size, card, tenants: [], alarms, facts: new Map() };
-    this.#all.set(key, gathered);
-    return gathered;
+    const combinedChange: CombinedChange = {
+      at: this.#changes.size,
+      card,
+      tenants: [],
+      alarms,
+      facts: new Map(),
+    };
+    this.#changes.set(key, combinedChange);
+    return combinedChange;
   }
 
-  #gather({ facts }: Gathered, fact: Fact, tenant: string): void {
+  #addFact({ facts }: CombinedChange, fact: Fact, tenant: string): void {
     const key = JSON.stringify([fact.label, fact.words]);
-    const form = facts.get(key);
-    if (form !== undefined) {
-      form.tenants.push(tenant);
-      form.isAlarming ||= fact.isAlarming === true;
-    } else if (this.#room-- > 0) {
+    const variant = facts.get(key);
+    if (variant !== undefined) {
+      variant.tenants.push(tenant);
+      variant.isAlarming ||= fact.isAlarming === true;
+    } else if (this.#remainingFacts-- > 0) {
       facts.set(key, { ...fact, isAlarming: fact.isAlarming === true, tenants: [tenant] });
     }
   }
 
-  #alike(cards: ReadonlyMap<Gathered, Card>): readonly AlikeTenants[] {
-    const sets = Map.groupBy(
+  #groupTenants(cards: ReadonlyMap<CombinedChange, Card>): readonly AlikeTenants[] {
+    const byContent = Map.groupBy(
       this.#byTenant,
       ([
         ,
@@ -119,12 +127,12 @@ export class WholePlanMaker {
         },
       ]) => [added, changed, removed, ...own.map(({ at }) => at).sort((one, other) => one - other)].join(" "),
     );
-    const all = this.#byTenant.size;
-    return [...sets.values()]
-      .map((alike) => ({
-        tenants: alike.map(([tenant]) => tenant),
-        differing: (alike[0]?.[1].own ?? [])
-          .filter(({ tenants }) => tenants.length < all)
+    const tenantCount = this.#byTenant.size;
+    return [...byContent.values()]
+      .map((tenantSets) => ({
+        tenants: tenantSets.map(([tenant]) => tenant),
+        differing: (tenantSets[0]?.[1].own ?? [])
+          .filter(({ tenants }) => tenants.length < tenantCount)
           .sort((one, other) => one.tenants.length - other.tenants.length || one.at - other.at)
           .flatMap((one) => cards.get(one) ?? []),
       }))
@@ -132,97 +140,102 @@ export class WholePlanMaker {
   }
 }
 
-interface Gathered {
+interface CombinedChange {
   /** The position among all changes, in the order of arrival. */
   readonly at: number;
   /** The card of the first tenant. */
   readonly card: Card;
   readonly tenants: string[];
   readonly alarms: Record<Alarm, number>;
-  readonly facts: Map<string, Form>;
+  readonly facts: Map<string, FactVariant>;
 }
 
 /** A fact, and the tenants that it applies to. */
-interface Form extends Fact {
+interface FactVariant extends Fact {
   isAlarming: boolean;
   readonly tenants: string[];
 }
 
 /** Open risks come before accepted ones. */
-const ALARMS: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
+const ALARM_ORDER: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
 
-function alarmOf({ alarms }: Gathered): Alarm {
-  return ALARMS.find((alarm) => alarms[alarm] > 0) ?? "none";
+function getHighestAlarm({ alarms }: CombinedChange): Alarm {
+  return ALARM_ORDER.find((alarm) => alarms[alarm] > 0) ?? "none";
 }
 
-function rankOf({ card: { change } }: Gathered): number {
+function getCombinedRank({ card: { change } }: CombinedChange): number {
   return rankChange(changeTransition(change), NO_ALARM);
 }
 
 const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
 
-function byImportance(one: Gathered, other: Gathered): number {
+function compareCombinedChanges(one: CombinedChange, other: CombinedChange): number {
   return (
-    ALARMS.indexOf(alarmOf(one)) - ALARMS.indexOf(alarmOf(other)) ||
-    rankOf(one) - rankOf(other) ||
+    ALARM_ORDER.indexOf(getHighestAlarm(one)) - ALARM_ORDER.indexOf(getHighestAlarm(other)) ||
+    getCombinedRank(one) - getCombinedRank(other) ||
     other.tenants.length - one.tenants.length ||
     one.at - other.at
   );
 }
 
-function cardOf(gathered: Gathered, groups: TenantGroups): Card {
-  const { card, tenants, alarms } = gathered;
-  const alarm = alarmOf(gathered);
-  const where = groups.where(tenants);
-  const alarming = alarm !== "none" && alarms[alarm] < tenants.length;
-  const told: readonly Words[] = [
+function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups): Card {
+  const { card, tenants, alarms } = combinedChange;
+  const alarm = getHighestAlarm(combinedChange);
+  const location = groups.where(tenants);
+  const isPartlyAlarming = alarm !== "none" && alarms[alarm] < tenants.length;
+  const labelParts: readonly Words[] = [
     card.kind,
-    where,
-    ...(alarming ? [[`${RISKS[alarm]} in ${number(alarms[alarm])} of them`]] : []),
+    location,
+    ...(isPartlyAlarming ? [[`${RISK_LABELS[alarm]} in ${number(alarms[alarm])} of them`]] : []),
   ];
   return {
     ...card,
     change: { ...card.change, alarm },
     kind: join(
-      told.filter(({ length }) => length > 0),
+      labelParts.filter(({ length }) => length > 0),
       ", ",
     ),
-    facts: factsOf(gathered),
+    facts: mergeFacts(combinedChange),
   };
 }
 
-const RISKS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
+const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
 
 /** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
-function factsOf({ facts, tenants }: Gathered): Fact[] {
+function mergeFacts({ facts, tenants }: CombinedChange): Fact[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
-  const told = [...byLabel.values()].flatMap((forms): Fact[] => {
-    forms.sort(
+  const mergedFacts = [...byLabel.values()].flatMap((variants): Fact[] => {
+    variants.sort(
       (one, other) =>
         Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
     );
-    const shown = forms.slice(0, MOST_FORMS).map(({ label, words, isAlarming, tenants: whose }) => ({
-      label,
-      isAlarming,
-      words: whose.length === tenants.length ? words : say`${words} ${whoseWords(whose)}`,
-    }));
-    const [first] = forms;
-    const rest = forms.slice(MOST_FORMS).flatMap((form) => form.tenants);
-    if (first === undefined || rest.length === 0) return shown;
+    const visible = variants
+      .slice(0, MAX_VARIANTS)
+      .map(({ label, words, isAlarming, tenants: variantTenants }) => ({
+        label,
+        isAlarming,
+        words:
+          variantTenants.length === tenants.length
+            ? words
+            : say`${words} ${formatFactTenants(variantTenants)}`,
+      }));
+    const [first] = variants;
+    const otherTenants = variants.slice(MAX_VARIANTS).flatMap((variant) => variant.tenants);
+    if (first === undefined || otherTenants.length === 0) return visible;
     return [
-      ...shown,
-      { label: first.label, words: say`… and otherwise in ${number(new Set(rest).size)} more` },
+      ...visible,
+      { label: first.label, words: say`… and otherwise in ${number(new Set(otherTenants).size)} more` },
     ];
   });
   return [
-    ...told.filter((fact) => fact.isAlarming === true),
-    ...told.filter((fact) => fact.isAlarming !== true),
+    ...mergedFacts.filter((fact) => fact.isAlarming === true),
+    ...mergedFacts.filter((fact) => fact.isAlarming !== true),
   ];
 }
 
 /** For example: `(in acme, globex and 37 more)`. */
-function whoseWords(tenants: readonly string[]): Words {
+function formatFactTenants(tenants: readonly string[]): Words {
   const names = tenants.slice(0, 2).map((name): Words => [given(name)]);
-  const more = tenants.length - names.length;
-  return say`(in ${join(names, more > 0 ? ", " : " and ")}${more > 0 ? ` and ${number(more)} more` : ""})`;
+  const remaining = tenants.length - names.length;
+  return say`(in ${join(names, remaining > 0 ? ", " : " and ")}${remaining > 0 ? ` and ${number(remaining)} more` : ""})`;
 }

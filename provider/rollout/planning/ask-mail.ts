@@ -35,10 +35,10 @@ export type MailOf = "sample" | "all";
 export const SAMPLE = 5;
 
 /** The labels of the facts that come from mail. A plan contains all other facts anyway. */
-const OF_MAIL: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
+const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
 
 /** The number of a tenant's most important changes that decide whether it belongs to the sample. */
-const LOOKED_AT = 200;
+const MAX_WEIGHED_CHANGES = 200;
 
 /**
  * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
@@ -60,7 +60,7 @@ export async function askMail(
     readonly concurrency: number;
     readonly planWithMail: (tenant: string) => Promise<Plan>;
     readonly why: (tenant: string, error: unknown) => string;
-    readonly onProgress: ((asked: number, of: number) => void) | undefined;
+    readonly onProgress: ((sample: number, total: number) => void) | undefined;
   },
 ): Promise<MailAsked> {
   const tenants = await journal.tenants(id);
@@ -70,48 +70,49 @@ export async function askMail(
     if (text === undefined) continue;
     const plan = JSON.parse(text) as Plan;
     const changes = isOfAnother(plan) ? [] : plan.changes;
-    const told = changes.slice(0, LOOKED_AT).map((change) => {
+    const weights = changes.slice(0, MAX_WEIGHED_CHANGES).map((change) => {
       const { before, after } = change;
       const list = `${before?.list} ${after?.list}`;
       return [changeKey({ change, list }), mailWeight(change)] as const;
     });
-    const spokenOf = new Map(told.filter(([, weight]) => weight > 0));
-    if (spokenOf.size > 0) candidates.push({ name, changes: spokenOf });
+    const relevantChanges = new Map(weights.filter(([, weight]) => weight > 0));
+    if (relevantChanges.size > 0) candidates.push({ name, changes: relevantChanges });
   }
-  const asked = mailSample(candidates, mail === "all" ? candidates.length : SAMPLE);
+  const sample = mailSample(candidates, mail === "all" ? candidates.length : SAMPLE);
   const digests = new Map(tenants.map(({ name, digest }) => [name, digest]));
-  const said = new Map<string, TenantMail>();
-  const silent: { tenant: string; why: string }[] = [];
+  const byTenant = new Map<string, TenantMail>();
+  const unavailable: { tenant: string; why: string }[] = [];
   const guards: { tenant: string; guard: Guard }[] = [];
   let days = 0;
-  await eachAtOnce(asked, concurrency, async (tenant) => {
+  await eachAtOnce(sample, concurrency, async (tenant) => {
     try {
       const plan = await planWithMail(tenant);
-      const strangers = otherTenantGuards(plan);
-      if (strangers.length > 0) {
-        guards.push(...strangers.map((guard) => ({ tenant, guard })));
-        silent.push({ tenant, why: "By its key it is another tenant, as it seems." });
+      const otherTenantBlockers = otherTenantGuards(plan);
+      if (otherTenantBlockers.length > 0) {
+        guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
+        unavailable.push({ tenant, why: "By its key it is another tenant, as it seems." });
       } else if (plan.digest === digests.get(tenant)) {
         days = plan.evidence.days;
-        said.set(tenant, mailOf(plan));
-      } else silent.push({ tenant, why: "It, or its files, changed while it was planned." });
+        byTenant.set(tenant, buildTenantMail(plan));
+      } else unavailable.push({ tenant, why: "It, or its files, changed while it was planned." });
     } catch (error) {
-      silent.push({ tenant, why: why(tenant, error) });
+      unavailable.push({ tenant, why: why(tenant, error) });
     }
-    onProgress?.(said.size + silent.length, asked.length);
+    onProgress?.(byTenant.size + unavailable.length, sample.length);
   });
-  const order = new Map(tenants.map(({ name }, at) => [name, at]));
-  const inOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);
+  const order = new Map(tenants.map(({ name }, index) => [name, index]));
+  const compareOrder = (one: string, other: string): number =>
+    (order.get(one) ?? 0) - (order.get(other) ?? 0);
   return {
     days,
     of: candidates.length,
-    said: new Map([...said].sort(([one], [other]) => inOrder(one, other))),
-    silent: silent.sort((one, other) => inOrder(one.tenant, other.tenant)),
-    guards: guards.sort((one, other) => inOrder(one.tenant, other.tenant)),
+    said: new Map([...byTenant].sort(([one], [other]) => compareOrder(one, other))),
+    silent: unavailable.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+    guards: guards.sort((one, other) => compareOrder(one.tenant, other.tenant)),
   };
 }
 
-function mailOf(plan: Plan): TenantMail {
+function buildTenantMail(plan: Plan): TenantMail {
   const report = reportOf(plan);
   const cards = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
   const alarms = { danger: report.dangers.length, accepted: report.accepted.length };
@@ -119,7 +120,7 @@ function mailOf(plan: Plan): TenantMail {
     changes: new Map(
       cards.map((card) => [
         changeKey(card),
-        { alarm: card.change.alarm, facts: card.facts.filter(({ label }) => OF_MAIL.has(label)) },
+        { alarm: card.change.alarm, facts: card.facts.filter(({ label }) => MAIL_LABELS.has(label)) },
       ]),
     ),
     alarms: { ...alarms, warning: report.warnings.length },

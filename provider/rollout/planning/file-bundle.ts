@@ -17,28 +17,31 @@ import { NotAllowedError } from "../targets/not-allowed";
  * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.
  *
  * @param files relative to the working directory. Unreadable files are left out, because they have already been reported.
- * @param beside additional files, by their name in the working directory of the bundle.
- * @param here the working directory. Default: the one of the process.
+ * @param extraFiles additional files, by their name in the working directory of the bundle.
+ * @param workDirectory the working directory. Default: the one of the process.
  */
 export function packFiles(
   files: Iterable<string>,
-  beside: ReadonlyMap<string, string> = new Map(),
-  here = process.cwd(),
+  extraFiles: ReadonlyMap<string, string> = new Map(),
+  workDirectory = process.cwd(),
 ): PackedFiles {
-  const paths = [...new Set([...files].map((file) => resolve(here, file)))];
-  const root = repositoryOf(here) ?? commonFolder([here, ...paths.map(dirname)]);
+  const paths = [...new Set([...files].map((file) => resolve(workDirectory, file)))];
+  const root = repositoryOf(workDirectory) ?? findCommonDirectory([workDirectory, ...paths.map(dirname)]);
   const bundle = new Map<string, Uint8Array>();
-  const pack = (path: string, source: string): void => {
+  const addFile = (path: string, source: string): void => {
     if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readPlainFile(source));
   };
-  for (const path of paths.sort()) pack(path, path);
-  for (const [name, source] of beside) pack(join(here, name), source);
-  return { bundle, folder: relative(root, here).split(sep).join("/") || "." };
+  for (const path of paths.sort()) addFile(path, path);
+  for (const [name, source] of extraFiles) addFile(join(workDirectory, name), source);
+  return { bundle, folder: relative(root, workDirectory).split(sep).join("/") || "." };
 }
 
 /** Adds files to a bundle, by their paths relative to its working directory. */
-export function withFiles({ bundle, folder }: PackedFiles, more: ReadonlyMap<string, string>): PackedFiles {
-  const added = [...more].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
+export function withFiles(
+  { bundle, folder }: PackedFiles,
+  extraFiles: ReadonlyMap<string, string>,
+): PackedFiles {
+  const added = [...extraFiles].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
   return { bundle: new Map([...bundle, ...added]), folder };
 }
 
@@ -64,7 +67,7 @@ export function layOut(
     const scratch = scratchFolder("rollout");
     const remove = (): void => scratch[Symbol.dispose]();
     try {
-      return { path: fill(scratch.path, { bundle, folder }, project, backend), remove };
+      return { path: writeBundle(scratch.path, { bundle, folder }, project, backend), remove };
     } catch (error) {
       remove();
       throw error;
@@ -73,13 +76,13 @@ export function layOut(
 }
 
 /** @returns the path of the working directory. */
-function fill(
+function writeBundle(
   root: string,
   { bundle, folder }: PackedFiles,
   project: string,
   backend: string | undefined,
 ): string {
-  for (const path of [folder, ...bundle.keys()]) refuseStrayPath(path);
+  for (const path of [folder, ...bundle.keys()]) assertBundlePath(path);
   // Marks the boundary that included files must not leave.
   mkdirSync(join(root, ".git"));
   for (const [path, content] of bundle) {
@@ -105,7 +108,7 @@ function fill(
  *
  * @throws {NotAllowedError} if the path leads elsewhere.
  */
-function refuseStrayPath(path: string): void {
+function assertBundlePath(path: string): void {
   const parts = path.split("/");
   const isStray =
     posix.isAbsolute(path) ||
@@ -120,28 +123,28 @@ function refuseStrayPath(path: string): void {
 /**
  * Resolution starts at the project's directory: the provider has to find this package, and the dynamic provider host has to find Pulumi's.
  */
-function linkPackages(folder: string): void {
+function linkPackages(directory: string): void {
   if (process.versions["pnp"] !== undefined) {
     // Plug'n'Play keeps packages in archives, and links can't point into them.
     throw new ConfigurationError(
       "A rollout needs its packages in a folder node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
     );
   }
-  const own = join(__dirname, "..", "..", "..");
-  const requireAsOwn = createRequire(join(own, "package.json"));
-  const manifest = requireAsOwn.resolve("@pulumi/pulumi/package.json");
-  const refusal = sdkUnfit((requireAsOwn(manifest) as { version: string }).version);
-  if (refusal !== undefined) throw new ConfigurationError(refusal);
-  const pulumi = dirname(manifest);
-  mkdirSync(join(folder, "@pulumi"), { recursive: true });
-  symlinkSync(own, join(folder, "pulumi-email-security"), "junction");
-  symlinkSync(pulumi, join(folder, "@pulumi", "pulumi"), "junction");
+  const packageRoot = join(__dirname, "..", "..", "..");
+  const requireFromPackage = createRequire(join(packageRoot, "package.json"));
+  const manifest = requireFromPackage.resolve("@pulumi/pulumi/package.json");
+  const sdkProblem = sdkUnfit((requireFromPackage(manifest) as { version: string }).version);
+  if (sdkProblem !== undefined) throw new ConfigurationError(sdkProblem);
+  const pulumiRoot = dirname(manifest);
+  mkdirSync(join(directory, "@pulumi"), { recursive: true });
+  symlinkSync(packageRoot, join(directory, "pulumi-email-security"), "junction");
+  symlinkSync(pulumiRoot, join(directory, "@pulumi", "pulumi"), "junction");
 }
 
-function commonFolder(folders: readonly string[]): string {
-  const [first = process.cwd(), ...rest] = folders;
-  let common = first;
-  while (rest.some((folder) => isOutside(common, folder)) && dirname(common) !== common)
-    common = dirname(common);
-  return common;
+function findCommonDirectory(directories: readonly string[]): string {
+  const [first = process.cwd(), ...others] = directories;
+  let ancestor = first;
+  while (others.some((directory) => isOutside(ancestor, directory)) && dirname(ancestor) !== ancestor)
+    ancestor = dirname(ancestor);
+  return ancestor;
 }

@@ -12,7 +12,7 @@ import { inTemporaryFolder } from "../model/temporary-folder";
 import { packFiles } from "./file-bundle";
 
 // Like `rollback/revert-in-git.ts`, this only reads, so git gets a smaller environment than it needs for commits.
-const run = promisify(execFile);
+const execFileAsync = promisify(execFile);
 
 /**
  * Reads the YAML files of the working directory's repository at a git revision.
@@ -20,20 +20,28 @@ const run = promisify(execFile);
  * @throws {ConfigurationError} if this isn't a repository, or it has no such revision.
  */
 export async function filesAt(revision: string): Promise<PackedFiles> {
-  const here = process.cwd();
-  const repository = repositoryOf(here);
+  const workDirectory = process.cwd();
+  const repository = repositoryOf(workDirectory);
   if (repository === undefined) {
     throw new ConfigurationError(
-      `${quote(here, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
+      `${quote(workDirectory, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
     );
   }
   using scratch = inTemporaryFolder(() => scratchFolder("revision"));
   try {
-    const index = { ...leanEnvironment(process.env, "git"), GIT_INDEX_FILE: join(scratch.path, "index") };
+    const gitEnvironment = {
+      ...leanEnvironment(process.env, "git"),
+      GIT_INDEX_FILE: join(scratch.path, "index"),
+    };
     const tree = join(scratch.path, "tree");
     mkdirSync(join(tree, ".git"), { recursive: true });
     const git = async (...args: string[]): Promise<string> =>
-      (await run("git", ["-C", repository, ...args], { env: index, maxBuffer: 64 * 1024 * 1024 })).stdout;
+      (
+        await execFileAsync("git", ["-C", repository, ...args], {
+          env: gitEnvironment,
+          maxBuffer: 64 * 1024 * 1024,
+        })
+      ).stdout;
     const commit = (await git("rev-parse", "--verify", "--end-of-options", `${revision}^{commit}`)).trim();
     await git("read-tree", commit);
     await git("checkout-index", "--all", `--prefix=${tree}${sep}`);
@@ -41,7 +49,7 @@ export async function filesAt(revision: string): Promise<PackedFiles> {
     return packFiles(
       paths.map((path) => join(tree, path)),
       new Map(),
-      join(tree, relative(repository, here)),
+      join(tree, relative(repository, workDirectory)),
     );
   } catch (cause) {
     const { stderr, message } = cause as { stderr?: string; message: string };

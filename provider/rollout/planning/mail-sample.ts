@@ -12,35 +12,36 @@ export interface MailCandidate {
  * changes are covered, the remaining tenants are spread evenly over the list, because every tenant receives different mail. The same plans
  * always give the same sample.
  *
- * @param most the maximum number of tenants. All candidates are chosen if they don't exceed it.
+ * @param maxTenants the maximum number of tenants. All candidates are chosen if they don't exceed it.
  * @returns names, in the order of the candidates.
  */
-export function mailSample(candidates: readonly MailCandidate[], most: number): readonly string[] {
-  const left = new Set(candidates.filter(({ changes }) => changes.size > 0));
-  if (left.size <= most) return [...left].map(({ name }) => name);
-  const spokenOf = new Set<string>();
+export function mailSample(candidates: readonly MailCandidate[], maxTenants: number): readonly string[] {
+  const remaining = new Set(candidates.filter(({ changes }) => changes.size > 0));
+  if (remaining.size <= maxTenants) return [...remaining].map(({ name }) => name);
+  const coveredChanges = new Set<string>();
   const chosen = new Set<string>();
-  const take = (one: MailCandidate): void => {
-    left.delete(one);
-    chosen.add(one.name);
-    for (const key of one.changes.keys()) spokenOf.add(key);
+  const choose = (candidate: MailCandidate): void => {
+    remaining.delete(candidate);
+    chosen.add(candidate.name);
+    for (const key of candidate.changes.keys()) coveredChanges.add(key);
   };
-  while (chosen.size < most) {
+  while (chosen.size < maxTenants) {
     let best: MailCandidate | undefined;
-    let worth = 0;
-    for (const one of left) {
-      let own = 0;
-      for (const [key, weight] of one.changes) if (!spokenOf.has(key)) own += weight;
-      if (own > worth) [best, worth] = [one, own];
+    let bestWeight = 0;
+    for (const candidate of remaining) {
+      let candidateWeight = 0;
+      for (const [key, weight] of candidate.changes) if (!coveredChanges.has(key)) candidateWeight += weight;
+      if (candidateWeight > bestWeight) [best, bestWeight] = [candidate, candidateWeight];
     }
     if (best === undefined) break;
-    take(best);
+    choose(best);
   }
-  const others = [...left];
-  const places = most - chosen.size;
-  for (let at = 0; at < places; at += 1) {
-    const one = others[Math.floor(((at + 0.5) * others.length) / places)];
-    if (one !== undefined) take(one);
+  const remainingCandidates = [...remaining];
+  const freePlaces = maxTenants - chosen.size;
+  for (let position = 0; position < freePlaces; position += 1) {
+    const candidate =
+      remainingCandidates[Math.floor(((position + 0.5) * remainingCandidates.length) / freePlaces)];
+    if (candidate !== undefined) choose(candidate);
   }
   return candidates.filter(({ name }) => chosen.has(name)).map(({ name }) => name);
 }

@@ -22,11 +22,11 @@ export interface MendedTenants {
 export function mendedTenants(file: string, selection: Selection): MendedTenants {
   const selected = selectTargets(readTargets(file).targets, selection);
   const cache: ReadCache = new Map();
-  let unread = 0;
+  let unreadable = 0;
   const names = selected.flatMap(({ name, settings }) => {
     const { draft } = inspectSettings(settings, { cache, ownDomains: [], together: false });
-    if (draft === undefined) unread += 1;
+    if (draft === undefined) unreadable += 1;
     return draft === undefined || mendsDrift(draft) ? [name] : [];
   });
-  return { names, unread, of: selected.length };
+  return { names, unread: unreadable, of: selected.length };
 }

@@ -18,7 +18,7 @@ export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" |
   readonly backend: string;
 }
 
-const AT_ONCE = 4;
+const EXPORT_CONCURRENCY = 4;
 
 /**
  * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the targets file, and
@@ -36,46 +36,53 @@ export async function readOrphanedStacks({
   backend,
 }: OrphanedStacksOptions): Promise<readonly OrphanedStack[]> {
   const options = { folder, base: environment };
-  const url = environment["PULUMI_BACKEND_URL"];
-  removeTornAttributes({ backend: url, project });
-  const list = async (...of: string[]): Promise<PulumiRun> =>
-    await runPulumi(["stack", "ls", "--json", ...of], options);
-  const all = await list("--all");
+  const backendUrl = environment["PULUMI_BACKEND_URL"];
+  removeTornAttributes({ backend: backendUrl, project });
+  const listStacks = async (...extraArgs: string[]): Promise<PulumiRun> =>
+    await runPulumi(["stack", "ls", "--json", ...extraArgs], options);
+  const allStacks = await listStacks("--all");
   // A single unreadable state of another project makes the list of all projects fail.
-  const run = all.code === 0 ? all : await list("--project", project);
+  const run = allStacks.code === 0 ? allStacks : await listStacks("--project", project);
   if (run.code !== 0)
     throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
-  const listed = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
-  const found = listed
-    .map(({ name }) => ({ name, ...placeOf(name, project) }))
-    .filter(({ stack, project: other }) => declared.has(stack) === (other !== project))
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const listedStacks = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
+  const candidates = listedStacks
+    .map(({ name }) => ({ name, ...parseStackName(name, project) }))
+    .filter(({ stack, project: stackProject }) => declared.has(stack) === (stackProject !== project))
+    .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
-  for (const [of, some] of Map.groupBy(found, (one) => one.project)) {
+  for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {
     const { stacks } = await reachedIn(database, {
-      project: of,
+      project: stackProject,
       backend,
-      stacks: some.map(({ stack }) => stack),
+      stacks: projectStacks.map(({ stack }) => stack),
     });
-    await eachAtOnce(some, AT_ONCE, async ({ name, stack }) => {
+    await eachAtOnce(projectStacks, EXPORT_CONCURRENCY, async ({ name, stack }) => {
       try {
         const state =
-          readStateFile({ backend: url, project: of, stack }) ?? (await exportStack(name, options));
+          readStateFile({ backend: backendUrl, project: stackProject, stack }) ??
+          (await exportStack(name, options));
         if (state === undefined) return;
-        const known = knownLists(state, stack, undefined);
-        const more = { last: stacks.get(stack)?.last, project: of === project ? undefined : of };
-        orphans.set(name, { stack, known, ...withoutUndefined(more) });
+        const stackLists = knownLists(state, stack, undefined);
+        const details = {
+          last: stacks.get(stack)?.last,
+          project: stackProject === project ? undefined : stackProject,
+        };
+        orphans.set(name, { stack, known: stackLists, ...withoutUndefined(details) });
       } catch (error) {
         // A stack that isn't the rollout's own must not make the rollout fail.
         if (!(error instanceof PulumiError)) throw error;
       }
     });
   }
-  return found.flatMap(({ name }) => orphans.get(name) ?? []);
+  return candidates.flatMap(({ name }) => orphans.get(name) ?? []);
 }
 
 /** Splits a name from the CLI's list into project and stack. The CLI may omit the project for stacks of the directory's own project. */
-function placeOf(name: string, own: string): { readonly project: string; readonly stack: string } {
+function parseStackName(
+  name: string,
+  ownProject: string,
+): { readonly project: string; readonly stack: string } {
   const parts = name.split("/");
-  return { project: parts.length === 3 ? (parts[1] ?? own) : own, stack: parts.at(-1) ?? name };
+  return { project: parts.length === 3 ? (parts[1] ?? ownProject) : ownProject, stack: parts.at(-1) ?? name };
 }

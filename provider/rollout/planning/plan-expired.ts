@@ -10,26 +10,28 @@ import { shortened } from "./shortened";
  *
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
-export const planExpired: PlanTenant = async (target, key, context, asking, atPlace) => {
-  const compared = await comparedTarget(target, key, context, asking, atPlace);
-  const { settings, stack, desired, observed, plan: whole } = compared;
+export const planExpired: PlanTenant = async (target, key, context, requestPolicy, runInSlot) => {
+  const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
+  const { settings, stack, desired, observed, plan: fullPlan } = comparison;
   const { plan, only, targets, kept, pending } = onlyExpired(
-    whole,
+    fullPlan,
     settings,
     stack.known,
     "email-security rollout",
   );
-  const left = [
-    ...shortened(kept, keptTransition, (one) => printable(`${one.list ?? "VIP"} ${one.key}: ${one.why}`)),
+  const unrevertedChanges = [
+    ...shortened(kept, keptTransition, (change) =>
+      printable(`${change.list ?? "VIP"} ${change.key}: ${change.why}`),
+    ),
     ...(pending === 0
       ? []
       : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),
   ];
   // Only a full run may move the stack to the other provider.
-  const front = frontOf(stack.state) ?? stack.front;
-  return targetPlan(target, plan, { ...stack, front }, targets.length === 0, context, {
+  const provider = frontOf(stack.state) ?? stack.front;
+  return targetPlan(target, plan, { ...stack, front: provider }, targets.length === 0, context, {
     ...seenIn(target, desired, observed),
     ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
-    ...(left.length === 0 ? {} : { left }),
+    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
   });
 };

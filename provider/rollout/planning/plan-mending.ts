@@ -15,34 +15,36 @@ import { whyNotMended } from "./why-not-mended";
  *
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
-export const planMending: PlanTenant = async (target, key, context, asking, atPlace) => {
-  const compared = await comparedTarget(target, key, context, asking, atPlace);
-  const { settings, stack, desired, observed, host, plan } = compared;
-  const isAsBrought = isApplied(stack.state, desired, host, stack.front);
-  const others = plan.unmanaged.length;
-  const differs = plan.changes.length + others > 0;
+export const planMending: PlanTenant = async (target, key, context, requestPolicy, runInSlot) => {
+  const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
+  const { settings, stack, desired, observed, host, plan } = comparison;
+  const isUpToDate = isApplied(stack.state, desired, host, stack.front);
+  const unmanagedCount = plan.unmanaged.length;
+  const hasDifferences = plan.changes.length + unmanagedCount > 0;
   const { kept } = onlyExpired(plan, settings, stack.known);
-  const why = differs ? whyNotMended(settings, desired, stack.known, isAsBrought, kept) : undefined;
-  const isMended = why === undefined && plan.changes.length > 0;
-  const left = [
-    ...(why === undefined ? [] : [why]),
-    ...(others === 0
+  const blockReason = hasDifferences
+    ? whyNotMended(settings, desired, stack.known, isUpToDate, kept)
+    : undefined;
+  const isReverted = blockReason === undefined && plan.changes.length > 0;
+  const unrevertedChanges = [
+    ...(blockReason === undefined ? [] : [blockReason]),
+    ...(unmanagedCount === 0
       ? []
       : [
-          `${others} at the tenant that nobody declares${isAsBrought ? ": left, as by every rollout of these files" : ""}`,
+          `${unmanagedCount} at the tenant that nobody declares${isUpToDate ? ": left, as by every rollout of these files" : ""}`,
         ]),
   ];
-  return targetPlan(target, isMended ? plan : untouched(plan), stack, !isMended, context, {
+  return targetPlan(target, isReverted ? plan : buildEmptyPlan(plan), stack, !isReverted, context, {
     ...seenIn(target, desired, observed),
-    ...(isMended
-      ? { drift: shortened(plan.changes, (change) => inverse(changeTransition(change)), driftText) }
+    ...(isReverted
+      ? { drift: shortened(plan.changes, (change) => inverse(changeTransition(change)), formatDriftChange) }
       : {}),
-    ...(left.length === 0 ? {} : { left }),
+    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
   });
 };
 
 /** Removes the changes from a plan. The guards against another tenant's key stay, because they still have to end the rollout. */
-function untouched(plan: Plan): Plan {
+function buildEmptyPlan(plan: Plan): Plan {
   return {
     ...plan,
     changes: [],
@@ -52,14 +54,15 @@ function untouched(plan: Plan): Plan {
 }
 
 /** Describes what somebody changed at the tenant, with the author and the time if the service reports them. */
-function driftText({ sign, kind, value, before, after, why }: Change): string {
+function formatDriftChange({ sign, kind, value, before, after, why }: Change): string {
   const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
   const { by, at } = before ?? {};
-  const made =
+  const origin =
     by === undefined && at === undefined
       ? "who made it, the service does not tell"
       : `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
-  const done = sign === "remove" ? `added at the tenant, ${made}` : (why ?? "not as declared at the tenant");
-  const there = sign === "change" && by !== undefined ? `; what is there was ${made}` : "";
-  return printable(`${list} ${excerpt(value, 300)}: ${done}${there}`);
+  const action =
+    sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
+  const currentOrigin = sign === "change" && by !== undefined ? `; what is there was ${origin}` : "";
+  return printable(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
 }

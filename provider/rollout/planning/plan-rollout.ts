@@ -78,9 +78,9 @@ export interface PlanRolloutOptions {
    */
   readonly mail?: MailOf;
   /** Receives the number of planned tenants. */
-  readonly onProgress?: (planned: number, of: number) => void;
+  readonly onProgress?: (planned: number, total: number) => void;
   /** Receives the number of tenants whose mail has been searched. */
-  readonly onMail?: (asked: number, of: number) => void;
+  readonly onMail?: (checkedCount: number, total: number) => void;
 }
 
 /** A planned rollout. Nothing has been written to any tenant. */
@@ -103,7 +103,7 @@ export interface PlannedRollout {
 }
 
 /** How many plans are written to the journal at once. */
-const BATCH = 20;
+const WRITE_BATCH_SIZE = 20;
 
 /**
  * Plans every tenant, and writes the plans and their files to the journal. A tenant that can't be planned doesn't fail the others, and
@@ -124,60 +124,79 @@ export async function planRollout(
   const { journal, office, backend, environment, concurrency, onProgress } = options;
   const { alwaysRunEngine = false, planTenant = planTarget } = options;
   checkReach(environment, targets);
-  const over = new AbortController();
-  const end = (): void => over.abort(new Error("more tenants have failed than is tolerated"));
+  const toleranceExceeded = new AbortController();
+  const endPlanning = (): void =>
+    toleranceExceeded.abort(new Error("more tenants have failed than is tolerated"));
   const signal =
-    options.stopping === undefined ? over.signal : AbortSignal.any([options.stopping, over.signal]);
-  const goOn = (): void => {
+    options.stopping === undefined
+      ? toleranceExceeded.signal
+      : AbortSignal.any([options.stopping, toleranceExceeded.signal]);
+  const throwIfStopped = (): void => {
     if (options.stopping?.aborted !== true) return;
     throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
   };
-  const tally = new FailureTally(spec);
+  const failureTally = new FailureTally(spec);
   const failures: PlanFailure[] = [];
-  const failed = (target: Target, error: unknown, key = ""): PlannedTenant => {
+  const recordFailure = (target: Target, error: unknown, key = ""): PlannedTenant => {
     const planned = failedPlan(target, error, [key, ...secretsIn(environment)]);
     failures.push({ target, error: planned.error, isOfAddress: isOfAddress(error) });
     return planned;
   };
-  const { keys, keyless } = await readKeys(targets, { environment, concurrency, tally, goOn });
-  const same = findSameKeys(keys);
-  if (same.length > 0) throw new SameKeyError(same);
+  const { keys, keyless } = await readKeys(targets, {
+    environment,
+    concurrency,
+    tally: failureTally,
+    goOn: throwIfStopped,
+  });
+  const sameKeys = findSameKeys(keys);
+  if (sameKeys.length > 0) throw new SameKeyError(sameKeys);
 
   const id = await journal.create(spec, targets);
-  const made = new Map<string, string>();
+  const generatedFiles = new Map<string, string>();
   const guards: { tenant: string; guard: Guard }[] = [];
-  const changes = new ChangeTally();
+  const changeTally = new ChangeTally();
   const digests = new Map<string, string>();
   const identities = new Map<Target, TenantIdentity>();
   const markers = new Map<Target, StackMarker>();
-  let unwritten: PlannedTenant[] = [];
-  const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
+  let unwrittenPlans: PlannedTenant[] = [];
+  const writePlans = async (planned: readonly PlannedTenant[]): Promise<void> => {
     for (const { name, state, digest, error } of planned) {
       digests.set(name, `${state} ${error?.code ?? digest}`);
     }
     await journal.planned(id, planned);
     onProgress?.(digests.size, targets.length);
   };
-  const work = layOut({ bundle: new Map(), folder: "." }, spec.project, backend.url);
-  const old = options.files === undefined ? undefined : layOut(options.files, spec.project, backend.url);
+  const workDirectory = layOut({ bundle: new Map(), folder: "." }, spec.project, backend.url);
+  const oldFiles = options.files === undefined ? undefined : layOut(options.files, spec.project, backend.url);
   try {
-    const reach: Reach = {
+    const requestContext: Reach = {
       environment,
       permits: (target, isAllowed) =>
         office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
       signal,
     };
-    const base = engineEnvironment(environment, spec.keyVariables, backend);
+    const cliEnvironment = engineEnvironment(environment, spec.keyVariables, backend);
     const { declaredStacks } = options;
-    let reading: Promise<readonly OrphanedStack[]> | undefined;
-    const orphans = async (declared: ReadonlySet<string>): Promise<readonly OrphanedStack[]> => {
+    let orphansPromise: Promise<readonly OrphanedStack[]> | undefined;
+    const readOrphans = async (
+      declaredStackNames: ReadonlySet<string>,
+    ): Promise<readonly OrphanedStack[]> => {
       const { project } = spec;
-      const at = { project, folder: work.path, environment: base, backend: backend.fingerprint };
-      reading ??= readOrphanedStacks({ ...at, declared, database: journal.database });
-      return await reading;
+      const stackOptions = {
+        project,
+        folder: workDirectory.path,
+        environment: cliEnvironment,
+        backend: backend.fingerprint,
+      };
+      orphansPromise ??= readOrphanedStacks({
+        ...stackOptions,
+        declared: declaredStackNames,
+        database: journal.database,
+      });
+      return await orphansPromise;
     };
-    const newcomers: Target[] = [];
-    const partlyHeld = new Map<Target, number>();
+    const newTargets: Target[] = [];
+    const partlyMatching = new Map<Target, number>();
     const { memory = async () => new Map() } = options;
     let remembering: Promise<RememberedTenants> | undefined;
     const remembered = async (): Promise<RememberedTenants> => {
@@ -188,114 +207,119 @@ export async function planRollout(
       remembered,
       // Whose tenant it is may be known all the same, which the plan doesn't say.
       onReplaced: (target, { identity }) => void identities.set(target, identity),
-      onStack: (target, held) => {
-        if (held === "new") newcomers.push(target);
-        else if (held !== undefined) partlyHeld.set(target, held);
+      onStack: (target, matchCount) => {
+        if (matchCount === "new") newTargets.push(target);
+        else if (matchCount !== undefined) partlyMatching.set(target, matchCount);
       },
       today: spec.today,
       project: spec.project,
-      folder: work.path,
-      ...(old === undefined ? {} : { root: old.path }),
-      environment: base,
+      folder: workDirectory.path,
+      ...(oldFiles === undefined ? {} : { root: oldFiles.path }),
+      environment: cliEnvironment,
       cache: new Map() as ReadCache,
-      reach,
+      reach: requestContext,
       alwaysRunEngine,
       accepting: environment,
       files: new Set(),
-      ...(declaredStacks === undefined ? {} : { orphans: async () => await orphans(declaredStacks) }),
+      ...(declaredStacks === undefined ? {} : { orphans: async () => await readOrphans(declaredStacks) }),
     };
-    const keyOf = (target: Target): string => keys.get(target) ?? "";
-    const asked = [...keys.keys()];
-    await write(keyless.map(({ target, error }) => failed(target, error)));
+    const getKey = (target: Target): string => keys.get(target) ?? "";
+    const plannableTargets = [...keys.keys()];
+    await writePlans(keyless.map(({ target, error }) => recordFailure(target, error)));
     const addresses = new AddressHealth({
-      look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
-      targets: asked,
+      look: lookWith(requestContext, (target) => Promise.resolve(getKey(target))),
+      targets: plannableTargets,
     });
-    await planEach<TargetPlan>(asked, {
+    await planEach<TargetPlan>(plannableTargets, {
       addresses,
       concurrency,
-      tally,
+      tally: failureTally,
       signal,
-      end,
-      plan: async (target, asking, atPlace) =>
-        await planTenant(target, keyOf(target), context, asking, atPlace),
+      end: endPlanning,
+      plan: async (target, requestPolicy, runInSlot) =>
+        await planTenant(target, getKey(target), context, requestPolicy, runInSlot),
       settled: async (target, { plan, error }) => {
-        for (const [file, text] of plan?.made ?? []) made.set(file, text);
-        if (plan !== undefined) changes.add(target.name, plan.changes);
+        for (const [file, text] of plan?.made ?? []) generatedFiles.set(file, text);
+        if (plan !== undefined) changeTally.add(target.name, plan.changes);
         const identity = plan?.planned.summary?.identity;
         if (identity !== undefined) identities.set(target, identity);
         const marker = plan?.planned.summary?.marker;
         if (marker !== undefined) markers.set(target, marker);
         for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
-        unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
-        if (unwritten.length < BATCH) return;
-        const batch = unwritten;
-        unwritten = [];
-        await write(batch);
+        unwrittenPlans.push(plan?.planned ?? recordFailure(target, error, getKey(target)));
+        if (unwrittenPlans.length < WRITE_BATCH_SIZE) return;
+        const batch = unwrittenPlans;
+        unwrittenPlans = [];
+        await writePlans(batch);
       },
     });
-    goOn();
-    const isTold = new Set<string>();
-    const taken = {
-      newcomers,
-      partlyHeld,
+    throwIfStopped();
+    const reportedTenants = new Set<string>();
+    const takenStackOptions = {
+      newcomers: newTargets,
+      partlyHeld: partlyMatching,
       context,
       database: journal.database,
       backend: backend.fingerprint,
     };
-    await eachTakenStack(taken, async (target, compare) => {
-      const guard = await addresses.ask(target, async (asking) => await compare(keyOf(target), asking));
+    await eachTakenStack(takenStackOptions, async (target, compareStack) => {
+      const guard = await addresses.ask(
+        target,
+        async (requestPolicy) => await compareStack(getKey(target), requestPolicy),
+      );
       if (guard === undefined) return;
       guards.push({ tenant: target.name, guard });
-      isTold.add(target.name);
+      reportedTenants.add(target.name);
     });
     const recall: ReadMemory = async (of) => await (of === "declared" ? remembered() : memory(of));
     const isAccepted = (name: string): boolean => acceptsEmptyTenant(environment, name);
     const known = withMarkers(recall, [...identities.keys()], (target) => markers.get(target));
     const found = await findSameTargetsIn(identities, known, isAccepted);
     const sameTenants = found.filter(({ read, known }) =>
-      [...read, ...known].every(({ name }) => !isTold.has(name)),
+      [...read, ...known].every(({ name }) => !reportedTenants.has(name)),
     );
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
-    await write(unwritten);
+    await writePlans(unwrittenPlans);
     const unplanned = targets.filter(({ name }) => !digests.has(name));
     if (unplanned.length > 0) {
-      throw await endedEarly(journal, id, { failures, unplanned, over: tally.over }, options.commands);
+      throw await endedEarly(journal, id, { failures, unplanned, over: failureTally.over }, options.commands);
     }
-    const digest = digestOfRollout(spec, targets, digests);
+    const digest = computeRolloutDigest(spec, targets, digests);
     const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
-    await journal.planningDone(id, digest, withFiles(packed, made));
-    const byName = new Map(asked.map((target) => [target.name, target]));
-    const mail =
+    await journal.planningDone(id, digest, withFiles(packed, generatedFiles));
+    const byName = new Map(plannableTargets.map((target) => [target.name, target]));
+    const mailResult =
       options.mail === undefined || options.planTenant !== undefined
         ? undefined
         : await askMail(journal, id, {
             mail: options.mail,
             concurrency,
             planWithMail: async (name) => {
-              goOn();
+              throwIfStopped();
               const target = byName.get(name) as Target;
-              const plan = async (asking: Asking) =>
-                await planWithMail(target, keyOf(target), context, asking);
+              const plan = async (requestPolicy: Asking) =>
+                await planWithMail(target, getKey(target), context, requestPolicy);
               return await addresses.ask(target, plan);
             },
-            why: (name, error) => {
-              goOn();
-              const secrets = [keyOf(byName.get(name) as Target), ...secretsIn(environment)];
+            why: (tenantName, error) => {
+              throwIfStopped();
+              const secrets = [getKey(byName.get(tenantName) as Target), ...secretsIn(environment)];
               return tenantError(error, "plan", secrets).message;
             },
             onProgress: options.onMail,
           });
-    goOn();
+    throwIfStopped();
     return {
       id,
       digest,
       guards: [
-        ...guards.filter(({ tenant }) => mail?.guards.every((one) => one.tenant !== tenant) ?? true),
-        ...(mail?.guards ?? []),
+        ...guards.filter(
+          ({ tenant }) => mailResult?.guards.every((blocker) => blocker.tenant !== tenant) ?? true,
+        ),
+        ...(mailResult?.guards ?? []),
       ],
-      ...withoutUndefined({ mail }),
-      changes: await changesWithout(journal, id, mail, changes),
+      ...withoutUndefined({ mail: mailResult }),
+      changes: await collectChanges(journal, id, mailResult, changeTally),
       backend: backend.shown,
       ...withoutUndefined({ tolerated: spec.tolerated }),
     };
@@ -304,33 +328,33 @@ export async function planRollout(
     await journal.forget(id).catch(() => {});
     throw error;
   } finally {
-    work.remove();
-    old?.remove();
+    workDirectory.remove();
+    oldFiles?.remove();
   }
 }
 
 /** Tallies the changes without the tenants whose mail reveals that their key opens another tenant. */
-async function changesWithout(
+async function collectChanges(
   journal: Journal,
   id: string,
-  mail: MailAsked | undefined,
-  all: ChangeTally,
+  mailResult: MailAsked | undefined,
+  allChanges: ChangeTally,
 ): Promise<readonly SharedChange[]> {
-  const strangers = new Set(mail?.guards.map(({ tenant }) => tenant));
-  if (strangers.size === 0) return all.changes;
-  const rest = new ChangeTally();
+  const mismatchedTenants = new Set(mailResult?.guards.map(({ tenant }) => tenant));
+  if (mismatchedTenants.size === 0) return allChanges.changes;
+  const remainingChanges = new ChangeTally();
   for (const { name } of await journal.tenants(id)) {
-    const text = strangers.has(name) ? undefined : await journal.plan(id, name);
-    if (text !== undefined) rest.add(name, (JSON.parse(text) as Plan).changes.map(toldChange));
+    const text = mismatchedTenants.has(name) ? undefined : await journal.plan(id, name);
+    if (text !== undefined) remainingChanges.add(name, (JSON.parse(text) as Plan).changes.map(toldChange));
   }
-  return rest.changes;
+  return remainingChanges.changes;
 }
 
 /**
  * The digest of everything that a review covers: the outcome of each tenant; the waves with all their conditions; the limits; and the
  * locations of each tenant, its stack and its key. Digests with the prefix `r1` covered less of the plans than these show.
  */
-function digestOfRollout(
+function computeRolloutDigest(
   spec: RolloutSpec,
   targets: readonly Target[],
   digests: ReadonlyMap<string, string>,
@@ -346,8 +370,8 @@ function digestOfRollout(
     digests.get(name),
     ...(front === undefined ? [] : [front]),
   ]);
-  const of = task === undefined ? [] : [task];
-  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...of])}`;
+  const taskParts = task === undefined ? [] : [task];
+  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
 }
 
 /** The configuration files of the stacks in the user's project, by their name beside the project file. */
@@ -355,11 +379,11 @@ export function stackFilesOf(
   { source }: Pick<RolloutSpec, "source">,
   targets: readonly Target[],
 ): ReadonlyMap<string, string> {
-  const folder = projectFolder(source);
+  const directory = projectFolder(source);
   return new Map(
     targets.map(({ stack }) => {
       const name = `Pulumi.${stack.split("/").at(-1)}.yaml`;
-      return [name, join(folder, name)] as const;
+      return [name, join(directory, name)] as const;
     }),
   );
 }
@@ -370,6 +394,6 @@ export function engineEnvironment(
   keyVariables: readonly string[] | undefined,
   { url }: Pick<StateBackend, "url">,
 ): NodeJS.ProcessEnv {
-  const own = withoutKeys(environment, keyVariables);
-  return url === undefined ? own : { ...own, PULUMI_BACKEND_URL: url };
+  const cleanEnvironment = withoutKeys(environment, keyVariables);
+  return url === undefined ? cleanEnvironment : { ...cleanEnvironment, PULUMI_BACKEND_URL: url };
 }

@@ -79,7 +79,7 @@ export interface PlanningContext {
    * Receives each tenant's stack: `"new"`, or how many of the stack's declared entries and VIPs the tenant holds. Undefined if the tenant
    * holds all of them.
    */
-  readonly onStack?: (target: Target, held: "new" | number | undefined) => void;
+  readonly onStack?: (target: Target, matchCount: "new" | number | undefined) => void;
   /** Collects the settings files that are read, to keep them with the rollout. */
   readonly files: Set<string>;
 }
@@ -101,32 +101,35 @@ export type PlanTenant = typeof planTarget;
  * Plans one tenant: reads its settings, the state of its stack, and its lists. Writes nothing, but removes the remains of a killed process
  * that prevent reading the state.
  *
- * @param atPlace runs the Pulumi CLI when a place is free.
+ * @param runInSlot runs the Pulumi CLI when a place is free.
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planTarget(
   target: Target,
   key: string,
   context: PlanningContext,
-  asking: Asking,
-  atPlace: AtPlace,
+  requestPolicy: Asking,
+  runInSlot: AtPlace,
 ): Promise<TargetPlan> {
-  const compared = await comparedTarget(target, key, context, asking, atPlace);
-  const { stack, desired, observed } = compared;
-  const seen = seenIn(target, desired, observed);
-  const tenant = { target, desired, observed, identity: seen.identity };
+  const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
+  const { stack, desired, observed } = comparison;
+  const identification = seenIn(target, desired, observed);
+  const tenant = { target, desired, observed, identity: identification.identity };
   const { entries, vips } = stack.known;
   const isNew = !(entries.isThere || vips.isThere);
   if (isNew) context.onStack?.(target, "new");
   // A declared entry that the tenant lacks shows up as a change, unless the files no longer declare it.
-  else if (compared.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
-  const former = isNew ? await formerStack(tenant, context, atPlace) : undefined;
+  else if (comparison.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
+  const former = isNew ? await formerStack(tenant, context, runInSlot) : undefined;
   const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
   const plan =
-    guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
-  const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, seen.identity, context);
-  const holds = !runsEngine && stackHolds(stack.state, desired, plan, stack.front);
-  return targetPlan(target, plan, stack, holds, context, seen);
+    guard === undefined
+      ? comparison.plan
+      : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
+  const runsEngine =
+    context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
+  const isUpToDate = !runsEngine && stackHolds(stack.state, desired, plan, stack.front);
+  return targetPlan(target, plan, stack, isUpToDate, context, identification);
 }
 
 /** Whether a person says that what the stack's state remembers of the tenant is wrong: then it is to be replaced. */
@@ -144,10 +147,10 @@ function isMarkerWrong(
 async function formerStack(
   tenant: NewTenant,
   { orphans }: PlanningContext,
-  atPlace: AtPlace,
+  runInSlot: AtPlace,
 ): Promise<FormerStack | undefined> {
   if (orphans === undefined) return undefined;
-  return findFormerStack(tenant, await atPlace(orphans));
+  return findFormerStack(tenant, await runInSlot(orphans));
 }
 
 /** Returns the part of the summary by which later runs recognize the tenant. */
@@ -170,21 +173,21 @@ export async function comparedTarget(
   target: Target,
   key: string,
   context: PlanningContext,
-  asking: Asking,
-  atPlace: AtPlace,
+  requestPolicy: Asking,
+  runInSlot: AtPlace,
 ) {
   const { settings, findings } = settingsOf(target, context);
-  const stack = await atPlace(async () => await stackOf(target, context));
+  const stack = await runInSlot(async () => await stackOf(target, context));
   const desired = desiredOf(settings, stack.known, findings);
-  const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const compared = planOf(target, settings, desired, observed, host, context);
+  const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
+  const comparison = planOf(target, settings, desired, observed, host, context);
   const before = (await context.remembered?.())?.get(target.stack);
   const guard = replacedTenantGuard(target, observed, stack.known, before, context.accepting);
   if (guard !== undefined && before !== undefined) {
     const { identity } = seenIn(target, desired, observed);
     context.onReplaced?.(target, { reason: replacedReason(before.rollout), identity });
   }
-  const plan = guard === undefined ? compared : { ...compared, guards: [...compared.guards, guard] };
+  const plan = guard === undefined ? comparison : { ...comparison, guards: [...comparison.guards, guard] };
   return { settings, stack, desired, observed, host, plan };
 }
 
@@ -199,8 +202,8 @@ export function settingsOf(
 ): { readonly settings: Settings; readonly findings: readonly Finding[] } {
   const file = root === undefined ? target.settings : join(root, target.settings);
   files.add(file);
-  const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
-  for (const one of read) files.add(one);
+  const { settings, findings, files: readFiles } = lintSettings(file, { today, cache, ownDomains: [] });
+  for (const path of readFiles) files.add(path);
   if (settings === undefined) throw new SettingsFileError(file, findings);
   return { settings, findings };
 }
@@ -209,17 +212,17 @@ export function settingsOf(
  * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
  *
  * @param isDone whether nothing is left to do for the tenant.
- * @param more additional fields of the summary.
+ * @param summaryFields additional fields of the summary.
  */
 export function targetPlan(
   target: Target,
-  whole: Plan,
+  fullPlan: Plan,
   { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
-  more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
+  summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
 ): TargetPlan {
-  const plan = withheld(whole);
+  const plan = withheld(fullPlan);
   const summary: TenantSummary = {
     ...summaryOf(plan, context.root),
     resource,
@@ -228,7 +231,7 @@ export function targetPlan(
     ...withoutUndefined({ marker }),
     ...(front === "dynamic" ? {} : { front }),
     ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
-    ...(isOfAnother(plan) ? {} : more),
+    ...(isOfAnother(plan) ? {} : summaryFields),
   };
   return {
     planned: {
@@ -260,25 +263,27 @@ export async function stackOf(
 ) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
   removeTornAttributes(files);
-  await readyFor(environment);
+  await ensurePulumiReady(environment);
   const exported =
     readStateFile(files) ??
     (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
-      const torn = tornState(files);
-      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+      const tornStateMessage = tornState(files);
+      throw tornStateMessage === undefined
+        ? error
+        : new RolloutError("ERR_PULUMI", tornStateMessage, { cause: error });
     }));
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
-  const foreign = foreignResources(state, resource);
-  if (foreign.length > 0) {
-    const shown = foreign.slice(0, 5).map((urn) => `  ${quote(urn, 300)}`);
-    const more = foreign.length > 5 ? [`  … and ${foreign.length - 5} more`] : [];
+  const foreignUrns = foreignResources(state, resource);
+  if (foreignUrns.length > 0) {
+    const visibleUrns = foreignUrns.slice(0, 5).map((urn) => `  ${quote(urn, 300)}`);
+    const suffixLines = foreignUrns.length > 5 ? [`  … and ${foreignUrns.length - 5} more`] : [];
     throw new RolloutError(
       "ERR_STACK_FOREIGN",
       [
         `The stack ${quote(target.stack)} holds what the settings file of ${quote(target.name)} does not make; a rollout would delete it. Nothing was changed.`,
-        ...shown,
-        ...more,
+        ...visibleUrns,
+        ...suffixLines,
       ].join("\n"),
     );
   }
@@ -294,26 +299,26 @@ export async function stackOf(
 }
 
 /** One check for each environment, because all tenants of a planning share it. */
-const READY = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
+const READY_CHECKS = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
 
 /** Fails before any change if the CLI can't run, even if reading the states doesn't need it. */
-async function readyFor(environment: NodeJS.ProcessEnv): Promise<void> {
-  const ready = READY.get(environment) ?? readyPulumi();
-  READY.set(environment, ready);
-  await ready;
+async function ensurePulumiReady(environment: NodeJS.ProcessEnv): Promise<void> {
+  const readyCheck = READY_CHECKS.get(environment) ?? readyPulumi();
+  READY_CHECKS.set(environment, readyCheck);
+  await readyCheck;
 }
 
 export async function readTenant(
   target: Target,
   apiKey: string,
-  reach: Reach,
-  asking?: Asking,
+  requestContext: Reach,
+  requestPolicy?: Asking,
 ): Promise<{ readonly observed: Observed; readonly host: string }> {
-  const read = async (client: SettingsClient) => ({
-    observed: await observe(client, undefined, asking?.answered),
+  const readLists = async (client: SettingsClient) => ({
+    observed: await observe(client, undefined, requestPolicy?.answered),
     host: hostOf(client),
   });
-  return await withTargetClient(target, apiKey, reach, read, asking);
+  return await withTargetClient(target, apiKey, requestContext, readLists, requestPolicy);
 }
 
 export function planOf(
@@ -324,7 +329,7 @@ export function planOf(
   host: string,
   { accepting }: Pick<PlanningContext, "accepting">,
   fingerprints: readonly string[] = [],
-  mail: MailEvidence = withoutEvidence(observed.at, "The tenant's mail was not looked at."),
+  mailEvidence: MailEvidence = withoutEvidence(observed.at, "The tenant's mail was not looked at."),
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({
@@ -332,7 +337,7 @@ export function planOf(
     observed,
     tenant: { host, name },
     source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
-    mail,
+    mail: mailEvidence,
     fingerprints,
     accepting: { environment: accepting, name },
   });

@@ -33,14 +33,14 @@ export async function notAsPlanned(
 /** Lists the changes of a plan that an observed tenant lacks. The most dangerous come first, such as a missing deny. */
 export function undoneOf({ changes }: Plan, observed: Observed): readonly string[] {
   return sortByDanger(
-    changes.filter((change) => !isDone(change, observed)),
+    changes.filter((change) => !isChangeApplied(change, observed)),
     (change) => inverse(changeTransition(change)),
-  ).map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);
+  ).map(({ sign, value }) => `${quote(value)} is not ${EXPECTED_STATES[sign]}`);
 }
 
-const DONE = { add: "there as declared", change: "as declared", remove: "gone" } as const;
+const EXPECTED_STATES = { add: "there as declared", change: "as declared", remove: "gone" } as const;
 
-function isDone({ kind, key, after }: Change, { entries, vips }: Observed): boolean {
+function isChangeApplied({ kind, key, after }: Change, { entries, vips }: Observed): boolean {
   const vip = vips.get(key);
   const rows = kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [vip];
   if (after === undefined) return rows.length === 0;

@@ -21,18 +21,18 @@ export async function planWithMail(
   target: Target,
   key: string,
   context: PlanningContext,
-  asking: Asking,
+  requestPolicy: Asking,
 ): Promise<Plan> {
   const { settings, findings } = settingsOf(target, context);
   const stack = await stackOf(target, context);
   const desired = desiredOf(settings, stack.known, findings);
-  const plan = async (client: SettingsClient): Promise<Plan> => {
-    const observed = await observe(client, undefined, asking.answered);
+  const planWithClient = async (client: SettingsClient): Promise<Plan> => {
+    const observed = await observe(client, undefined, requestPolicy.answered);
     const host = hostOf(client);
-    const plain = planOf(target, settings, desired, observed, host, context);
-    if (isOfAnother(plain)) return plain;
+    const planWithoutMail = planOf(target, settings, desired, observed, host, context);
+    if (isOfAnother(planWithoutMail)) return planWithoutMail;
     const mail = mailEvidence(await gatherEvidence({ client, vips: observed.vips.keys() }));
     return planOf(target, settings, desired, observed, host, context, [], mail);
   };
-  return await withTargetClient(target, key, context.reach, plan, asking);
+  return await withTargetClient(target, key, context.reach, planWithClient, requestPolicy);
 }

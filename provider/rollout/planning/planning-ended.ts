@@ -29,21 +29,21 @@ export async function endedEarly(
   { failures, unplanned, over }: EndedEarly,
   commands: RolloutCommands,
 ): Promise<PlanningEndedError> {
-  const reason = `The planning ended early, since ${tenants(failures.length)} can't be planned, more than the tolerance of ${over.join(", ")} allows.`;
-  await journal.planned(id, unplanned.map(notPlanned));
+  const reason = `The planning ended early, since ${formatTenantCount(failures.length)} can't be planned, more than the tolerance of ${over.join(", ")} allows.`;
+  await journal.planned(id, unplanned.map(buildNotPlanned));
   await journal.stop(id, reason);
   const report = await reportOf(journal, id, false, commands);
-  const again = commandAgain(report, commands);
-  const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: again };
+  const planCommand = getPlanCommand(report, commands);
+  const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: planCommand };
   const message = [
-    ...causesOf(failures),
+    ...formatCauses(failures),
     `That is more than the tolerance of ${over.join(", ")} allows, so the planning ended there: ${unplanned.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
-    `Mend the cause, or leave these tenants out with --except; then plan anew: \`${again}\``,
+    `Mend the cause, or leave these tenants out with --except; then plan anew: \`${planCommand}\``,
   ];
   return new PlanningEndedError(message.join("\n"), { ...report, advice: [advice] });
 }
 
-function notPlanned({ name }: Target): PlannedTenant {
+function buildNotPlanned({ name }: Target): PlannedTenant {
   return {
     name,
     state: "pending",
@@ -57,39 +57,41 @@ function notPlanned({ name }: Target): PlannedTenant {
   };
 }
 
-function commandAgain({ source, rollsBack, task }: RolloutReport, commands: RolloutCommands): string {
+function getPlanCommand({ source, rollsBack, task }: RolloutReport, commands: RolloutCommands): string {
   return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
 }
 
 /** The maximum number of causes to show, and of tenants to name for each. */
-const CAUSES = 5;
-const NAMES = 5;
+const MAX_CAUSES = 5;
+const MAX_NAMES = 5;
 
 /**
  * Formats one line for each cause, the one with the most tenants first. Failures of an address count as one cause, whichever tenant met
  * them.
  */
-function causesOf(failures: readonly PlanFailure[]): readonly string[] {
-  const alike = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isOfAddress }) =>
-    isOfAddress ? `${error?.code} ${baseUrl}` : withoutName(error?.message ?? "", name),
+function formatCauses(failures: readonly PlanFailure[]): readonly string[] {
+  const byCause = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isOfAddress }) =>
+    isOfAddress ? `${error?.code} ${baseUrl}` : normalizeMessage(error?.message ?? "", name),
   );
-  const groups = [...alike.values()].toSorted((one, other) => other.length - one.length);
-  const lines = groups.slice(0, CAUSES).map((group) => {
+  const groups = [...byCause.values()].toSorted((one, other) => other.length - one.length);
+  const lines = groups.slice(0, MAX_CAUSES).map((group) => {
     const [first] = group;
-    const names = group.slice(0, NAMES).map(({ target }) => target.name);
-    const who = `${names.join(", ")}${group.length > NAMES ? ", …" : ""}`;
-    const where = first?.isOfAddress === true ? ` at ${first.target.baseUrl}` : "";
-    return `${tenants(group.length)}${where} can't be planned (${who}): ${first?.error?.message ?? ""}`;
+    const names = group.slice(0, MAX_NAMES).map(({ target }) => target.name);
+    const namesText = `${names.join(", ")}${group.length > MAX_NAMES ? ", …" : ""}`;
+    const addressText = first?.isOfAddress === true ? ` at ${first.target.baseUrl}` : "";
+    return `${formatTenantCount(group.length)}${addressText} can't be planned (${namesText}): ${first?.error?.message ?? ""}`;
   });
-  const rest = groups.length - CAUSES;
-  return rest > 0 ? [...lines, `… and ${rest} more ${rest === 1 ? "cause" : "causes"}.`] : lines;
+  const hiddenCount = groups.length - MAX_CAUSES;
+  return hiddenCount > 0
+    ? [...lines, `… and ${hiddenCount} more ${hiddenCount === 1 ? "cause" : "causes"}.`]
+    : lines;
 }
 
 /** Replaces the parts of a message that depend on the tenant's name or its line in the targets file. */
-function withoutName(message: string, name: string): string {
+function normalizeMessage(message: string, name: string): string {
   return message.replaceAll(named("{NAME}", name), "…").replaceAll(name, "…").replace(/:\d+:/, ":");
 }
 
-function tenants(count: number): string {
+function formatTenantCount(count: number): string {
   return count === 1 ? "1 tenant" : `${count} tenants`;
 }

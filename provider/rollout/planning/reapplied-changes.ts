@@ -12,7 +12,7 @@ export async function getReappliedChanges(
   { takenBack }: Minded,
 ): Promise<readonly AgainTakenBack[]> {
   if (takenBack.length === 0) return [];
-  const found = takenBack.map(({ rollout, by, changes }) => ({
+  const rollbacks = takenBack.map(({ rollout, by, changes }) => ({
     rollout,
     by,
     changes: new Set(changes),
@@ -21,16 +21,16 @@ export async function getReappliedChanges(
   }));
   for (const { name } of await journal.tenants(id)) {
     const plan = await journal.plan(id, name);
-    const { changes: planned = [] } = JSON.parse(plan ?? "{}") as Partial<Plan>;
-    for (const change of planned) {
-      for (const { changes, tenants, what } of found) {
+    const { changes: plannedChanges = [] } = JSON.parse(plan ?? "{}") as Partial<Plan>;
+    for (const change of plannedChanges) {
+      for (const { changes, tenants, what } of rollbacks) {
         if (!changes.has(signatureOf(change))) continue;
         tenants.add(name);
-        what.set(describeChange(change), changeTransition(change));
+        what.set(formatReappliedChange(change), changeTransition(change));
       }
     }
   }
-  return found.flatMap(({ rollout, by, tenants, what }) =>
+  return rollbacks.flatMap(({ rollout, by, tenants, what }) =>
     tenants.size === 0
       ? []
       : [
@@ -43,7 +43,7 @@ export async function getReappliedChanges(
 }
 
 /** For example: `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
-function describeChange({ kind, value, before, after }: Change): string {
+function formatReappliedChange({ kind, value, before, after }: Change): string {
   const list = kind === "vip" ? "VIP" : ((after ?? before)?.list ?? "entry");
   return `${after === undefined ? "no " : ""}${list} ${excerpt(value)}`;
 }

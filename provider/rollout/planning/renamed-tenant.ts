@@ -49,19 +49,19 @@ export function findFormerStack(
   tenant: NewTenant,
   orphans: readonly OrphanedStack[],
 ): FormerStack | undefined {
-  const found = orphans.flatMap((orphan): FormerStack[] => {
-    const { held, declared, forgotten } = compareWith(tenant, orphan.known);
+  const candidates = orphans.flatMap((orphan): FormerStack[] => {
+    const { held, declared, forgotten } = compareWithStack(tenant, orphan.known);
     if (declared === 0) return [];
     const why = evidence(tenant, orphan, { held, declared, isForgotten: forgotten.length > 0 });
     const { stack, project, takenBy } = orphan;
     return why === undefined ? [] : [{ stack, ...withoutUndefined({ project, takenBy }), why, forgotten }];
   });
-  return found.toSorted((one, other) => other.forgotten.length - one.forgotten.length)[0];
+  return candidates.toSorted((one, other) => other.forgotten.length - one.forgotten.length)[0];
 }
 
 /** Counts how many of its stack's declared entries and VIPs a tenant holds. Undefined if it holds all of them. */
-export function heldOfStack(tenant: NewTenant, known: KnownLists): number | undefined {
-  const { held, declared } = compareWith(tenant, known);
+export function heldOfStack(tenant: NewTenant, knownLists: KnownLists): number | undefined {
+  const { held, declared } = compareWithStack(tenant, knownLists);
   return held < declared ? held : undefined;
 }
 
@@ -72,76 +72,81 @@ export function renamedTenantGuard(
   commands: StackCommands,
 ): Guard | undefined {
   if (forgotten.length === 0) return undefined;
-  const shown = forgotten.slice(0, SHOWN).join(", ");
-  const hidden = forgotten.slice(SHOWN).map((text) => ({
+  const visibleText = forgotten.slice(0, MAX_LISTED).join(", ");
+  const hiddenElements = forgotten.slice(MAX_LISTED).map((text) => ({
     to: text.startsWith("allow ") ? "allow" : undefined,
     isLingering: true,
   }));
-  const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
+  const suffix = hiddenElements.length === 0 ? "" : `, and ${describeHidden(hiddenElements)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
   const remove = `If it is another tenant, remove the old stack: \`${commands.command("stack rm --force --yes", stack)}\`.`;
-  const inFile = quote(place.file, 300);
-  const [whose, keep] =
+  const quotedFile = quote(place.file, 300);
+  const [ownerText, instructions] =
     takenBy !== undefined
       ? [
           `, which is that of ${quote(takenBy.name)} in the targets file now`,
-          `If the tenant was renamed, keep its stack, and the next plan shows the removals: in ${inFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${shellWord(name)}\`.`,
+          `If the tenant was renamed, keep its stack, and the next plan shows the removals: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${shellWord(name)}\`.`,
         ]
       : project !== undefined
         ? [
             ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and the next plan shows the removals: \`${commands.command(`stack rename ${commands.nameOf(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${inFile} again. If that project goes on managing the tenant, take the tenant out of ${inFile}.`,
+            `If the project was renamed, keep the stack, and the next plan shows the removals: \`${commands.command(`stack rename ${commands.nameOf(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project goes on managing the tenant, take the tenant out of ${quotedFile}.`,
           ]
         : stack === name
           ? [
-              NOBODYS,
-              `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${inFile}. ${remove}`,
+              NO_OWNER_TEXT,
+              `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${quotedFile}. ${remove}`,
             ]
           : [
-              NOBODYS,
+              NO_OWNER_TEXT,
               `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`. ${remove}`,
             ];
   return {
     code: "renamed-tenant",
-    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${whose}: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${keep}`,
+    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${why}. That stack declared ${visibleText}${suffix}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${instructions}`,
   };
 }
 
-const SHOWN = 5;
-const NOBODYS = ", which no tenant of the targets file has any more";
+const MAX_LISTED = 5;
+const NO_OWNER_TEXT = ", which no tenant of the targets file has any more";
 
-interface Comparison {
+interface StackComparison {
   /** How many of the stack's declared entries and VIPs the tenant holds. */
   readonly held: number;
   readonly declared: number;
   readonly forgotten: readonly string[];
 }
 
-function compareWith({ desired, observed }: NewTenant, { entries, vips }: KnownLists): Comparison {
+function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: KnownLists): StackComparison {
   const isDeclared = (kind: "entry" | "vip", key: string): boolean =>
     desired.lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
-  let [held, declared] = [0, 0];
-  const forgotten: string[] = [];
+  let [matchCount, declaredCount] = [0, 0];
+  const undeclaredElements: string[] = [];
   for (const [key, text] of Object.entries(entries.content)) {
     const entry = isUnmanaged(text) ? undefined : readEntry(key, text);
     if (entry === undefined) continue;
-    declared += 1;
+    declaredCount += 1;
     if (!(observed.entries.get(key) ?? []).some(({ list }) => list === entry.list)) continue;
-    held += 1;
-    if (!isDeclared("entry", key)) forgotten.push(printable(`${entry.list} ${excerpt(entry.value, 300)}`));
+    matchCount += 1;
+    if (!isDeclared("entry", key))
+      undeclaredElements.push(printable(`${entry.list} ${excerpt(entry.value, 300)}`));
   }
   for (const [key, text] of Object.entries(vips.content)) {
     if (isUnmanaged(text)) continue;
-    declared += 1;
+    declaredCount += 1;
     if (!observed.vips.has(key)) continue;
-    held += 1;
-    if (!isDeclared("vip", key)) forgotten.push(printable(`VIP ${excerpt(key, 300)}`));
+    matchCount += 1;
+    if (!isDeclared("vip", key)) undeclaredElements.push(printable(`VIP ${excerpt(key, 300)}`));
   }
   // Allows come first, because a lost removal of an allow leaves a sender trusted.
-  return { held, declared, forgotten: forgotten.toSorted((one, other) => rank(one) - rank(other)) };
+  return {
+    held: matchCount,
+    declared: declaredCount,
+    forgotten: undeclaredElements.toSorted((one, other) => rankElement(one) - rankElement(other)),
+  };
 }
 
-function rank(text: string): number {
+function rankElement(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
@@ -149,7 +154,11 @@ function rank(text: string): number {
 function evidence(
   { target, observed, identity }: NewTenant,
   { stack, project, takenBy, known, last }: OrphanedStack,
-  { held, declared, isForgotten }: Pick<Comparison, "held" | "declared"> & { readonly isForgotten: boolean },
+  {
+    held,
+    declared,
+    isForgotten,
+  }: Pick<StackComparison, "held" | "declared"> & { readonly isForgotten: boolean },
 ): string | undefined {
   // Renaming a project doesn't change the names of its stacks.
   if (project !== undefined && stack !== target.stack) return undefined;
@@ -160,18 +169,18 @@ function evidence(
   if (last?.identity !== undefined && isTenantOf(last.identity, target.baseUrl, observed) === false) {
     return undefined;
   }
-  const people = peopleOf(
+  const mailboxes = peopleOf(
     [...observed.vips.values()].map(({ email }) => email),
     true,
   );
   const fingerprints = [known.entries.fingerprint, known.vips.fingerprint, last?.fingerprint].filter(
     (one) => one !== undefined,
   );
-  const arePeopleKnown = fingerprints.length > 0 && people.domains.size > 0;
-  if (arePeopleKnown && strangersAmong(fingerprints, people).length > 0) return undefined;
+  const areDomainsKnown = fingerprints.length > 0 && mailboxes.domains.size > 0;
+  if (areDomainsKnown && strangersAmong(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.
   if (held === 0) return undefined;
-  if (arePeopleKnown) return "its people have mailboxes of the same domains";
+  if (areDomainsKnown) return "its people have mailboxes of the same domains";
   if (last?.settings === target.settings) {
     return `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
   }

@@ -1,14 +1,14 @@
 import { cutByDanger, type Transition } from "../../settings/danger";
 
 /** The maximum number of lines for each tenant. */
-const SHOWN = 20;
+const MAX_LINES = 20;
 
 /** Formats the most dangerous items, one line each, and summarizes the others. */
 export function shortened<T>(
-  all: readonly T[],
-  transitionOf: (one: T) => Transition,
-  lineOf: (one: T) => string,
+  items: readonly T[],
+  getTransition: (item: T) => Transition,
+  formatItem: (item: T) => string,
 ): readonly string[] {
-  const { shown, more } = cutByDanger(all, SHOWN, transitionOf);
-  return [...shown.map(lineOf), ...(more === undefined ? [] : [`and ${more}`])];
+  const { shown, more } = cutByDanger(items, MAX_LINES, getTransition);
+  return [...shown.map(formatItem), ...(more === undefined ? [] : [`and ${more}`])];
 }

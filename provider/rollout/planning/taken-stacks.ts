@@ -21,46 +21,46 @@ export interface PlannedStacks {
 }
 
 /** Reads a tenant again, and compares it with the stacks. */
-export type CompareTenant = (key: string, asking: Asking) => Promise<Guard | undefined>;
+export type CompareTenant = (key: string, requestPolicy: Asking) => Promise<Guard | undefined>;
 
 /**
  * Finds tenants whose former stack belongs to another tenant now, because the targets file gives the former name to that tenant. Reads each
  * tenant with a new stack again, and compares it with the stacks of tenants that lack a part of their stack's declarations. Reads nothing
  * unless tenants of both kinds exist.
  *
- * @param ask called for each tenant to compare, one after the other.
+ * @param handleTarget called for each tenant to compare, one after the other.
  */
 export async function eachTakenStack(
   { newcomers, partlyHeld, context, database, backend }: PlannedStacks,
-  ask: (target: Target, compare: CompareTenant) => Promise<void>,
+  handleTarget: (target: Target, compare: CompareTenant) => Promise<void>,
 ): Promise<void> {
   if (newcomers.length === 0 || partlyHeld.size === 0) return;
   const { project } = context;
   const stacks = [...partlyHeld.keys()].map(({ stack }) => stack);
-  const reached = await reachedIn(database, { project, backend, stacks });
-  const taken: OrphanedStack[] = [];
-  for (const [target, held] of partlyHeld) {
+  const lastAppliedStacks = await reachedIn(database, { project, backend, stacks });
+  const takenStacks: OrphanedStack[] = [];
+  for (const [target, matchCount] of partlyHeld) {
     const { known } = await stackOf(target, context);
-    const last = reached.stacks.get(target.stack)?.last;
-    taken.push({
+    const lastApplied = lastAppliedStacks.stacks.get(target.stack)?.last;
+    takenStacks.push({
       stack: target.stack,
-      takenBy: { name: target.name, held },
+      takenBy: { name: target.name, held: matchCount },
       known,
-      ...withoutUndefined({ last }),
+      ...withoutUndefined({ last: lastApplied }),
     });
   }
   for (const target of newcomers) {
-    await ask(target, async (key, asking) => {
+    await handleTarget(target, async (key, requestPolicy) => {
       const { desired, observed } = await comparedTarget(
         target,
         key,
         context,
-        asking,
-        async (work) => await work(),
+        requestPolicy,
+        async (task) => await task(),
       );
       const { identity } = seenIn(target, desired, observed);
-      const former = findFormerStack({ target, desired, observed, identity }, taken);
-      return former && renamedTenantGuard(target, former, await stackCommands(context));
+      const formerStack = findFormerStack({ target, desired, observed, identity }, takenStacks);
+      return formerStack && renamedTenantGuard(target, formerStack, await stackCommands(context));
     });
   }
 }

@@ -9,23 +9,24 @@ import { adviceOn, type NextCommands } from "../report/advice";
  * Builds the error of one tenant for the journal and for reports, with the cause first.
  *
  * @param secrets texts that must never appear in it, such as the tenant's key.
- * @param next the commands to continue with. Default: the tenant has no plan and needs a new rollout.
+ * @param nextCommands the commands to continue with. Default: the tenant has no plan and needs a new rollout.
  */
 export function tenantError(
   error: unknown,
   phase: TenantError["phase"],
   secrets: readonly string[] = [],
-  next?: NextCommands,
+  nextCommands?: NextCommands,
 ): TenantError {
   const code = codeIn(error);
-  const told = causeFirst(error instanceof Error ? error.message : String(error));
-  const cause = code === "ERR_PULUMI" ? engineCause(told) : undefined;
-  const message = cause?.lead === undefined ? told : `${cause.lead}\n${told}`;
+  const reorderedMessage = reorderCauseFirst(error instanceof Error ? error.message : String(error));
+  const engineFailure = code === "ERR_PULUMI" ? engineCause(reorderedMessage) : undefined;
+  const message =
+    engineFailure?.lead === undefined ? reorderedMessage : `${engineFailure.lead}\n${reorderedMessage}`;
   return {
     code,
     // Removes secrets before sanitizing, which could change a key so that it isn't found any more.
-    message: atMost(harmless(without(secrets, message))),
-    advice: adviceOn(code, cause?.act, next),
+    message: truncateMessage(harmless(without(secrets, message))),
+    advice: adviceOn(code, engineFailure?.act, nextCommands),
     phase,
   };
 }
@@ -34,39 +35,39 @@ export function tenantError(
 export function codeIn(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   // The codes of Node.js errors have other meanings.
-  const isOurs = error instanceof EmailSecurityError || /^ERR_ENGINE_/.test(String(code));
-  if (isOurs && code !== "ERR_PULUMI") return String(code);
+  const isOwnError = error instanceof EmailSecurityError || /^ERR_ENGINE_/.test(String(code));
+  if (isOwnError && code !== "ERR_PULUMI") return String(code);
   const text = error instanceof Error ? error.message : String(error);
   // A list that was not applied also reports the codes of its reasons, which say more.
-  const codes = [...text.matchAll(/\[(ERR_[A-Z_]+)\]/g)].map(([, one]) => one ?? "");
-  return codes.find((one) => one !== "ERR_LIST_NOT_APPLIED") ?? codes[0] ?? "ERR_PULUMI";
+  const codes = [...text.matchAll(/\[(ERR_[A-Z_]+)\]/g)].map(([, errorCode]) => errorCode ?? "");
+  return codes.find((errorCode) => errorCode !== "ERR_LIST_NOT_APPLIED") ?? codes[0] ?? "ERR_PULUMI";
 }
 
 /** The summary of a list that was not applied: how many of how many, and what to do. */
-const NOT_APPLIED =
+const NOT_APPLIED_PATTERN =
   /^(\d+ of \d+ .+ could not be brought to what is declared); the reasons are below(\..*?)(?: (?:Mend them, or|Fix what the reasons name,) .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
 /** A reason below that summary: its subject, the cause and its code. */
-const REASON = /^(.+?): (.+ \[ERR_[A-Z_]+\])$/;
+const REASON_PATTERN = /^(.+?): (.+ \[ERR_[A-Z_]+\])$/;
 
 /**
  * Moves the causes of a list's failure before its summary, and drops the advice, because the rollout gives its own. Also drops the engine's
  * line about the failed update, which adds nothing.
  */
-function causeFirst(message: string): string {
+function reorderCauseFirst(message: string): string {
   const lines = message.split("\n").filter((line) => line !== "update failed");
-  if (!lines.some((line) => NOT_APPLIED.test(line))) return message;
-  const [done, causes]: [string[], string[]] = [[], []];
+  if (!lines.some((line) => NOT_APPLIED_PATTERN.test(line))) return message;
+  const [progressLines, causeLines]: [string[], string[]] = [[], []];
   for (const line of lines) {
-    const [, count, rest] = NOT_APPLIED.exec(line) ?? [];
-    const [, subject, cause] = REASON.exec(line) ?? [];
-    if (count !== undefined) done.push(`${count}${rest}`);
-    else causes.push(cause === undefined ? line : `${cause} This is of ${subject}.`);
+    const [, count, remainder] = NOT_APPLIED_PATTERN.exec(line) ?? [];
+    const [, subject, cause] = REASON_PATTERN.exec(line) ?? [];
+    if (count !== undefined) progressLines.push(`${count}${remainder}`);
+    else causeLines.push(cause === undefined ? line : `${cause} This is of ${subject}.`);
   }
-  return [...causes, ...done].join("\n");
+  return [...causeLines, ...progressLines].join("\n");
 }
 
 const MAX_CHARACTERS = 4_000;
 
-function atMost(text: string): string {
+function truncateMessage(text: string): string {
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)} … (cut off)`;
 }

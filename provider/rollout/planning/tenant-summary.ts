@@ -11,7 +11,7 @@ import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
 import { rankTenantChange } from "../report/change-danger";
 
 /** The maximum number of changes that the summary keeps for reports. The plan has all of them. */
-const SHOWN_CHANGES = 20;
+const MAX_SUMMARY_CHANGES = 20;
 
 /** @param root the directory that the files of findings are relative to. Default: the working directory. */
 export function summaryOf(
@@ -20,12 +20,19 @@ export function summaryOf(
 ): Pick<TenantSummary, "planned" | "changes" | "alarms" | "loosened" | "unmanagedAllows"> {
   const { changes } = plan;
   const { added, changed, removed } = plan.counts;
-  const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
+  const countWithAlarm = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: sortByRank(changes.map(toldChange)).slice(0, SHOWN_CHANGES),
-    alarms: { danger: alarmed("danger"), accepted: alarmed("accepted"), warning: alarmed("warning") },
-    ...withoutUndefined({ loosened: loosenedIn(plan, root), unmanagedAllows: unmanagedAllowsOf(plan) }),
+    changes: sortByRank(changes.map(toldChange)).slice(0, MAX_SUMMARY_CHANGES),
+    alarms: {
+      danger: countWithAlarm("danger"),
+      accepted: countWithAlarm("accepted"),
+      warning: countWithAlarm("warning"),
+    },
+    ...withoutUndefined({
+      loosened: listOverrides(plan, root),
+      unmanagedAllows: summarizeUnmanagedAllows(plan),
+    }),
   };
 }
 
@@ -46,15 +53,15 @@ export function toldChange({ sign, kind, value, before, after, alarm }: Change):
 }
 
 /** The maximum number of unmanaged allows of a tenant that the summary keeps for reports. */
-const SHOWN_ALLOWS = 10;
+const MAX_SUMMARY_ALLOWS = 10;
 
-function unmanagedAllowsOf({ unmanaged }: Plan): UnmanagedAllows | undefined {
+function summarizeUnmanagedAllows({ unmanaged }: Plan): UnmanagedAllows | undefined {
   const allows = unmanaged.filter(({ kind, before }) => kind === "entry" && before.list === "allow");
   if (allows.length === 0) return undefined;
-  const [risky = [], others = []] = [true, false].map((is) =>
-    allows.filter((one) => isRiskyAllow(one) === is),
+  const [risky = [], others = []] = [true, false].map((isRisky) =>
+    allows.filter((allow) => isRiskyAllow(allow) === isRisky),
   );
-  const values = [...risky, ...others].slice(0, SHOWN_ALLOWS).map(({ value }) => excerpt(value, 300));
+  const values = [...risky, ...others].slice(0, MAX_SUMMARY_ALLOWS).map(({ value }) => excerpt(value, 300));
   return { count: allows.length, risky: risky.length, values };
 }
 
@@ -64,19 +71,19 @@ function isRiskyAllow({ key }: Unmanaged): boolean {
 }
 
 /** The maximum number of overrides of a tenant that the summary keeps for reports. */
-const SHOWN_LOOSENINGS = 10;
+const MAX_SUMMARY_OVERRIDES = 10;
 
 /** The overrides with their lines. Undefined if there are none. */
-function loosenedIn({ findings }: Plan, root: string | undefined): readonly string[] | undefined {
-  const all = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
+function listOverrides({ findings }: Plan, root: string | undefined): readonly string[] | undefined {
+  const overrideTexts = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
     if (place === undefined) return excerpt(message, 500);
     const file = root === undefined ? place.file : relative(root, resolve(place.file));
     return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
   });
-  if (all.length === 0) return undefined;
-  const more = all.length - SHOWN_LOOSENINGS;
+  if (overrideTexts.length === 0) return undefined;
+  const hiddenCount = overrideTexts.length - MAX_SUMMARY_OVERRIDES;
   return [
-    ...all.slice(0, SHOWN_LOOSENINGS),
-    ...(more > 0 ? [`and ${more} more, which \`email-security lint\` tells`] : []),
+    ...overrideTexts.slice(0, MAX_SUMMARY_OVERRIDES),
+    ...(hiddenCount > 0 ? [`and ${hiddenCount} more, which \`email-security lint\` tells`] : []),
   ];
 }

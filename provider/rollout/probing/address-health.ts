@@ -24,7 +24,7 @@ export interface Asking {
  * @param about the failure of another tenant, which selects a comparable request.
  * @throws the error of the request.
  */
-export type Look = (target: Target, about: string, signal: AbortSignal) => Promise<void>;
+export type Look = (target: Target, failureText: string, signal: AbortSignal) => Promise<void>;
 
 export interface AddressHealthOptions {
   readonly look: Look;
@@ -35,7 +35,7 @@ export interface AddressHealthOptions {
 }
 
 /** How many other tenants to probe at once after a failure. */
-const WITNESSES = 3;
+const PROBE_COUNT = 3;
 
 /**
  * Tracks the health of service addresses, which many tenants share. One tenant's timeout is a result for all tenants of the address: if the
@@ -48,11 +48,11 @@ const WITNESSES = 3;
  */
 export class AddressHealth {
   readonly #options: Required<AddressHealthOptions>;
-  readonly #addresses = new Map<string, Address>();
+  readonly #addresses = new Map<string, AddressState>();
 
   constructor({ look, targets = [], now = Date.now }: AddressHealthOptions) {
     this.#options = { look, targets, now };
-    for (const target of targets) this.#of(target);
+    for (const target of targets) this.#getAddress(target);
   }
 
   /**
@@ -61,10 +61,10 @@ export class AddressHealth {
    * @throws {EmailSecurityError} if the address is down, with the code of the failure that showed it.
    * @throws the error of the attempt.
    */
-  async ask<T>(target: Target, attempt: (asking: Asking) => Promise<T>): Promise<T> {
-    const address = this.#of(target);
+  async ask<T>(target: Target, attempt: (requestPolicy: Asking) => Promise<T>): Promise<T> {
+    const address = this.#getAddress(target);
     while (address.asking !== undefined) await address.asking;
-    this.#refuseDown(target);
+    this.#assertNotDown(target);
     if (address.witness !== undefined) return await this.#attempt(target, attempt, true);
     const { promise, resolve } = Promise.withResolvers<void>();
     address.asking = promise;
@@ -86,91 +86,95 @@ export class AddressHealth {
    * @throws {EmailSecurityError} if it is down, as {@link ask} does.
    */
   async ensureAnswers(target: Target): Promise<void> {
-    const address = this.#of(target);
-    this.#refuseDown(target);
+    const address = this.#getAddress(target);
+    this.#assertNotDown(target);
     if (address.trouble === undefined) return;
-    await this.#answersOthers(address);
-    this.#refuseDown(target);
+    await this.#probeOthers(address);
+    this.#assertNotDown(target);
   }
 
   /** Records the outcome of requests made elsewhere, for example by the engine. @param error undefined on success. */
   learned(target: Target, error: unknown): void {
-    const address = this.#of(target);
-    if (error === undefined) this.#answered(target, address);
+    const address = this.#getAddress(target);
+    if (error === undefined) this.#recordAnswer(target, address);
     else if (isOfAddress(error) && !(error instanceof NotAskedError)) address.trouble = { target, error };
   }
 
   /** Whether a tenant's address is known to be down, so that requests fail at once. */
   isDown(target: Target): boolean {
-    return this.#of(target).breaker.state === "open";
+    return this.#getAddress(target).breaker.state === "open";
   }
 
-  async #attempt<T>(target: Target, attempt: (asking: Asking) => Promise<T>, isKnown: boolean): Promise<T> {
-    const address = this.#of(target);
+  async #attempt<T>(
+    target: Target,
+    attempt: (requestPolicy: Asking) => Promise<T>,
+    isKnownHealthy: boolean,
+  ): Promise<T> {
+    const address = this.#getAddress(target);
     // A partial response, such as one list of several, doesn't make an address healthy that is known to be down.
-    const answered = (): void => {
-      if (address.breaker.state === "closed") this.#witnessed(target, address);
+    const onAnswered = (): void => {
+      if (address.breaker.state === "closed") this.#setLastAnswered(target, address);
     };
     try {
-      const found = await attempt({ isKnown, patience: "short", answered });
-      this.#answered(target, address);
-      return found;
+      const result = await attempt({ isKnown: isKnownHealthy, patience: "short", answered: onAnswered });
+      this.#recordAnswer(target, address);
+      return result;
     } catch (error) {
-      if (isAnswer(error)) answered();
+      if (isServiceAnswer(error)) onAnswered();
       if (!isOfAddress(error)) throw error;
       address.trouble = { target, error };
-      if (!this.isDown(target)) await this.#answersOthers(address);
+      if (!this.isDown(target)) await this.#probeOthers(address);
       if (this.isDown(target)) throw error;
     }
-    return await attempt({ isKnown: false, patience: "whole", answered });
+    return await attempt({ isKnown: false, patience: "whole", answered: onAnswered });
   }
 
   /** Probes an address with other tenants. If none gets a response, it is down. */
-  async #answersOthers(address: Address): Promise<void> {
-    address.looking ??= this.#look(address).finally(() => {
+  async #probeOthers(address: AddressState): Promise<void> {
+    address.looking ??= this.#probeAddress(address).finally(() => {
       address.looking = undefined;
     });
     await address.looking;
   }
 
-  async #look(address: Address): Promise<void> {
+  async #probeAddress(address: AddressState): Promise<void> {
     const { trouble } = address;
     if (trouble === undefined) return;
     const { look } = this.#options;
-    const enough = new AbortController();
-    const looks = witnessesIn(address, trouble.target).map(async (witness) => {
+    const abortController = new AbortController();
+    const probes = selectProbeTargets(address, trouble.target).map(async (witness) => {
       try {
-        await look(witness, messageOf(trouble.error), enough.signal);
+        await look(witness, getErrorMessage(trouble.error), abortController.signal);
       } catch (error) {
-        if (!isAnswer(error)) throw error;
+        if (!isServiceAnswer(error)) throw error;
       }
       return witness;
     });
     try {
-      this.#answered(await Promise.any(looks), address);
+      this.#recordAnswer(await Promise.any(probes), address);
     } catch (error) {
       const { errors } = error as AggregateError;
       // An error before the request says nothing about the address.
       const failure: unknown = errors.find(isOfAddress);
       if (failure instanceof Error) address.breaker.failed(failure);
     } finally {
-      enough.abort(new Error("another tenant was answered"));
+      abortController.abort(new Error("another tenant was answered"));
     }
   }
 
-  #answered(target: Target, address: Address): void {
+  #recordAnswer(target: Target, address: AddressState): void {
     address.breaker.close();
     address.trouble = undefined;
-    this.#witnessed(target, address);
+    this.#setLastAnswered(target, address);
   }
 
-  #witnessed(target: Target, address: Address): void {
+  #setLastAnswered(target: Target, address: AddressState): void {
     address.witness = target;
     if (address.asking !== undefined) address.endAsking();
   }
 
-  #refuseDown(target: Target): void {
-    const address = this.#of(target);
+  #assertNotDown(target: Target): void {
+    const address = this.#getAddress(target);
     const { trouble, breaker } = address;
     if (trouble === undefined || breaker.state === "closed") return;
     if (breaker.state === "open") throw new NotAskedError(trouble);
@@ -179,34 +183,34 @@ export class AddressHealth {
     address.witness = undefined;
   }
 
-  #of(target: Target): Address {
-    const known = this.#addresses.get(target.baseUrl) ?? newAddress(this.#options.now);
-    this.#addresses.set(target.baseUrl, known);
-    known.tenants.set(target.name, target);
-    return known;
+  #getAddress(target: Target): AddressState {
+    const state = this.#addresses.get(target.baseUrl) ?? createAddressState(this.#options.now);
+    this.#addresses.set(target.baseUrl, state);
+    state.tenants.set(target.name, target);
+    return state;
   }
 }
 
 /** A tenant was not asked because its address is down. The code is that of the failure that showed it. */
 export class NotAskedError extends EmailSecurityError {
-  constructor({ target, error }: Trouble) {
+  constructor({ target, error }: AddressFailure) {
     const code = error instanceof EmailSecurityError ? error.code : "ERR_NETWORK";
     // The engine adds further lines.
-    const [why = ""] = messageOf(error).split("\n");
+    const [firstLine = ""] = getErrorMessage(error).split("\n");
     super(
       code,
-      `It was not asked, and nothing of it was changed: its service was found to be down for ${quote(target.name)} and others just before. ${why}`,
+      `It was not asked, and nothing of it was changed: its service was found to be down for ${quote(target.name)} and others just before. ${firstLine}`,
       { cause: error },
     );
   }
 }
 
-interface Trouble {
+interface AddressFailure {
   readonly target: Target;
   readonly error: unknown;
 }
 
-interface Address {
+interface AddressState {
   /** The tenants that can be asked, by name. */
   readonly tenants: Map<string, Target>;
   /** Resolves when the health of the address is known. Undefined while no tenant probes for all. */
@@ -216,12 +220,12 @@ interface Address {
   /** The last tenant that got a response. */
   witness: Target | undefined;
   /** The last failure that may affect the whole address, since the last response. */
-  trouble: Trouble | undefined;
+  trouble: AddressFailure | undefined;
   /** Open after the address responded to no tenant. */
   readonly breaker: CircuitBreaker;
 }
 
-function newAddress(now: () => number): Address {
+function createAddressState(now: () => number): AddressState {
   return {
     tenants: new Map(),
     asking: undefined,
@@ -234,16 +238,16 @@ function newAddress(now: () => number): Address {
 }
 
 /** Selects the last tenant that got a response, and some spread over the list, because neighbours may share a problem. */
-function witnessesIn({ tenants, witness }: Address, inTrouble: Target): readonly Target[] {
-  const others = [...tenants.values()].filter(({ name }) => name !== inTrouble.name);
-  if (others.length === 0) return [inTrouble];
+function selectProbeTargets({ tenants, witness }: AddressState, failedTarget: Target): readonly Target[] {
+  const others = [...tenants.values()].filter(({ name }) => name !== failedTarget.name);
+  if (others.length === 0) return [failedTarget];
   const spread = Array.from(
-    { length: WITNESSES },
-    (_, at) => others[Math.floor(((at + 0.5) * others.length) / WITNESSES)],
+    { length: PROBE_COUNT },
+    (_, index) => others[Math.floor(((index + 0.5) * others.length) / PROBE_COUNT)],
   );
-  const known = witness?.name === inTrouble.name ? undefined : witness;
-  const all = [known, ...spread].filter((one) => one !== undefined);
-  return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, WITNESSES);
+  const lastAnsweredOther = witness?.name === failedTarget.name ? undefined : witness;
+  const all = [lastAnsweredOther, ...spread].filter((one) => one !== undefined);
+  return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, PROBE_COUNT);
 }
 
 /** Whether one tenant's failure may affect all tenants of its address. */
@@ -254,10 +258,10 @@ export function isOfAddress(error: unknown): boolean {
 }
 
 /** Whether a failure is a response of a working service, such as the rejection of one tenant. */
-function isAnswer(error: unknown): boolean {
+function isServiceAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.status !== undefined && !isOfAddress(error);
 }
 
-function messageOf(error: unknown): string {
+function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

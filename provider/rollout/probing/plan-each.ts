@@ -22,14 +22,14 @@ export interface PlanEachOptions<Plan> {
   readonly signal: AbortSignal;
   /** Called when more tenants failed than is tolerated. It ends the planning through the signal. */
   readonly end: () => void;
-  /** @param atPlace runs work that needs a process of its own. @throws the signal's reason, or why the tenant can't be planned. */
-  readonly plan: (target: Target, asking: Asking, atPlace: AtPlace) => Promise<Plan>;
+  /** @param withSlot runs work that needs a process of its own. @throws the signal's reason, or why the tenant can't be planned. */
+  readonly plan: (target: Target, requestPolicy: Asking, withSlot: AtPlace) => Promise<Plan>;
   /** Called once per tenant, except for those that the end of the planning interrupted. */
   readonly settled: (target: Target, outcome: Outcome<Plan>) => Promise<void>;
 }
 
 /** How many service addresses to plan at once, including slow ones. */
-const ADDRESSES_AT_ONCE = 32;
+const MAX_CONCURRENT_ADDRESSES = 32;
 
 /**
  * Plans tenants, separately for each address. The concurrency limit covers all addresses that are known to respond. A tenant of an unknown
@@ -42,28 +42,28 @@ export async function planEach<Plan>(
   { addresses, concurrency, tally, signal, end, plan, settled }: PlanEachOptions<Plan>,
 ): Promise<void> {
   // The first runs alone: the first access to a new PostgreSQL backend creates Pulumi's table, which fails if two do so at once.
-  const places = new PQueue({ concurrency: 1 });
-  const atPlace: AtPlace = async (work) => {
+  const slots = new PQueue({ concurrency: 1 });
+  const withSlot: AtPlace = async (work) => {
     try {
-      return await places.add(async () => {
+      return await slots.add(async () => {
         signal.throwIfAborted();
         return await work();
       });
     } finally {
-      places.concurrency = concurrency;
+      slots.concurrency = concurrency;
     }
   };
-  const planOne = (target: Target, asking: Asking): Promise<Plan> => {
+  const planTarget = (target: Target, requestPolicy: Asking): Promise<Plan> => {
     signal.throwIfAborted();
-    if (!asking.isKnown) return plan(target, asking, atPlace);
-    return atPlace(async () => await plan(target, asking, (work) => work()));
+    if (!requestPolicy.isKnown) return plan(target, requestPolicy, withSlot);
+    return withSlot(async () => await plan(target, requestPolicy, (work) => work()));
   };
-  const settle = async (target: Target): Promise<void> => {
+  const settleTarget = async (target: Target): Promise<void> => {
     if (signal.aborted && !addresses.isDown(target)) return;
     const outcome = await addresses
-      .ask(target, async (asking) => await planOne(target, asking))
+      .ask(target, async (requestPolicy) => await planTarget(target, requestPolicy))
       .then(
-        (made): Outcome<Plan> => ({ plan: made }),
+        (plan): Outcome<Plan> => ({ plan: plan }),
         (error: unknown): Outcome<Plan> => ({ error }),
       );
     if (signal.aborted && outcome.error === signal.reason) return;
@@ -72,6 +72,10 @@ export async function planEach<Plan>(
     await settled(target, outcome);
   };
   if (tally.over.length > 0) return end();
-  const lanes = Map.groupBy(targets, ({ baseUrl }) => baseUrl).values();
-  await eachAtOnce(lanes, ADDRESSES_AT_ONCE, async (lane) => await eachAtOnce(lane, concurrency, settle));
+  const addressGroups = Map.groupBy(targets, ({ baseUrl }) => baseUrl).values();
+  await eachAtOnce(
+    addressGroups,
+    MAX_CONCURRENT_ADDRESSES,
+    async (group) => await eachAtOnce(group, concurrency, settleTarget),
+  );
 }

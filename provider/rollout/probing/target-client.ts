@@ -22,56 +22,59 @@ export interface Reach {
  * Sends requests to a tenant's service, with its own key and within the rate limit of its address. Afterwards it closes the connections and
  * aborts any request in progress.
  *
- * @param asking the retry policy. Default: the whole policy.
+ * @param requestPolicy the retry policy. Default: the whole policy.
  */
 export async function withTargetClient<T>(
   target: Target,
   apiKey: string,
   { environment, permits, signal }: Reach,
-  ask: (client: SettingsClient) => Promise<T>,
-  asking: Pick<Asking, "patience"> = { patience: "whole" },
+  request: (client: SettingsClient) => Promise<T>,
+  requestPolicy: Pick<Asking, "patience"> = { patience: "whole" },
 ): Promise<T> {
   const { baseUrl, allowInsecureHttp } = target;
-  const timeoutMs = timeoutOf(environment);
-  const over = new AbortController();
-  const ended = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+  const timeoutMs = readTimeout(environment);
+  const finished = new AbortController();
+  const endSignal = signal === undefined ? finished.signal : AbortSignal.any([signal, finished.signal]);
   const options: TransportOptions = {
     baseUrl,
     apiKey,
     allowInsecureHttp,
     timeoutMs,
-    retries: asking.patience !== "none",
-    retryForMs: asking.patience === "whole" ? undefined : timeoutMs,
-    permits: permits(target, () => !ended.aborted),
-    signal: ended,
-    time: abortableTime(ended),
+    retries: requestPolicy.patience !== "none",
+    retryForMs: requestPolicy.patience === "whole" ? undefined : timeoutMs,
+    permits: permits(target, () => !endSignal.aborted),
+    signal: endSignal,
+    time: abortableTime(endSignal),
   };
   const client = new SettingsClient(options);
   try {
-    return await ask(client);
+    return await request(client);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
-    over.abort(new Error("nobody waits for the answer any more"));
+    finished.abort(new Error("nobody waits for the answer any more"));
     await client.close();
   }
 }
 
 /** Builds a probe: one small request without retries, of the same kind as the failed request of another tenant. */
 export function lookWith(
-  reach: Reach,
-  keyOf: (target: Target) => Promise<string> = (target) => readKey(target, reach),
+  requestContext: Reach,
+  getKey: (target: Target) => Promise<string> = (target) => readKey(target, requestContext),
 ): Look {
-  return async (target, about, signal) => {
-    const ends = reach.signal === undefined ? signal : AbortSignal.any([reach.signal, signal]);
-    const ask = (client: SettingsClient): Promise<unknown> => {
-      if (about.includes("/threats")) return client.threats.list({ minutes_ago: 1, page_size: 1 });
-      if (about.includes("/vip_employees")) return client.vipEmployees.list({ page_size: 1 });
+  return async (target, failureText, signal) => {
+    const probeSignal =
+      requestContext.signal === undefined ? signal : AbortSignal.any([requestContext.signal, signal]);
+    const request = (client: SettingsClient): Promise<unknown> => {
+      if (failureText.includes("/threats")) return client.threats.list({ minutes_ago: 1, page_size: 1 });
+      if (failureText.includes("/vip_employees")) return client.vipEmployees.list({ page_size: 1 });
       return client.allowDenyEntries.list({ list: "deny", page_size: 1 });
     };
-    const key = await keyOf(target);
-    await withTargetClient(target, key, { ...reach, signal: ends }, ask, { patience: "none" });
+    const key = await getKey(target);
+    await withTargetClient(target, key, { ...requestContext, signal: probeSignal }, request, {
+      patience: "none",
+    });
   };
 }
 
@@ -84,10 +87,10 @@ export function checkReach(
   environment: NodeJS.ProcessEnv,
   targets: readonly Pick<Target, "baseUrl">[],
 ): void {
-  timeoutOf(environment);
+  readTimeout(environment);
   for (const { baseUrl } of targets) checkProxies(baseUrl, environment);
 }
 
-function timeoutOf(environment: NodeJS.ProcessEnv): number {
+function readTimeout(environment: NodeJS.ProcessEnv): number {
   return readTimeoutMs(NO_STACK, environment) ?? DEFAULT_TIMEOUT_MS;
 }

@@ -28,7 +28,7 @@ export class LiveProgress implements ProgressView {
   readonly #model: ProgressModel;
   readonly #terminal: Terminal;
   readonly #options: LiveProgressOptions;
-  readonly #picture: Picture;
+  readonly #liveRegion: Picture;
   readonly #timer: NodeJS.Timeout;
   #ended = false;
 
@@ -37,7 +37,7 @@ export class LiveProgress implements ProgressView {
     this.#model = new ProgressModel(report, options.capacity);
     this.#terminal = terminal;
     this.#options = options;
-    this.#picture = new Picture(terminal);
+    this.#liveRegion = new Picture(terminal);
     this.#terminal.on("resize", this.#redraw);
     // The rollout keeps the process alive, so the timer must not.
     this.#timer = setInterval(this.#render, INTERVAL_MS).unref();
@@ -49,7 +49,7 @@ export class LiveProgress implements ProgressView {
   }
 
   say(line: string): void {
-    this.#picture.say(printable(line));
+    this.#liveRegion.say(printable(line));
   }
 
   end(): void {
@@ -57,11 +57,11 @@ export class LiveProgress implements ProgressView {
     this.#ended = true;
     clearInterval(this.#timer);
     this.#terminal.off("resize", this.#redraw);
-    this.#picture.end();
+    this.#liveRegion.end();
   }
 
   readonly #redraw = () => {
-    this.#picture.forget();
+    this.#liveRegion.forget();
     this.#render();
   };
 
@@ -69,8 +69,8 @@ export class LiveProgress implements ProgressView {
     const { columns = 80, rows = 24 } = this.#terminal;
     const { color, now = Date.now } = this.#options;
     // The cursor needs the line below, and some terminals wrap a line that fills the last column.
-    const room = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
-    this.#picture.draw(liveScreen(this.#model, { ...room, now: now(), color }));
+    const size = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
+    this.#liveRegion.draw(liveScreen(this.#model, { ...size, now: now(), color }));
   };
 }
 

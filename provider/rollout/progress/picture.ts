@@ -1,4 +1,4 @@
-interface Terminal {
+interface TerminalOutput {
   write(text: string): unknown;
 }
 
@@ -7,11 +7,11 @@ interface Terminal {
  * be overwritten. The cursor stays below them, and is hidden until the end of the picture or of the process.
  */
 export class Picture {
-  readonly #terminal: Terminal;
+  readonly #terminal: TerminalOutput;
   #lines: readonly string[] = [];
   #isDrawn = false;
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: TerminalOutput) {
     this.#terminal = terminal;
     process.once("exit", this.#showCursor);
   }
@@ -19,14 +19,14 @@ export class Picture {
   draw(text: string): void {
     const lines = text.split("\n");
     if (this.#isDrawn && lines.join("\n") === this.#lines.join("\n")) return;
-    this.#write(`${this.#isDrawn ? "" : HIDE_CURSOR}${this.#up()}${shown(lines)}${ERASE_BELOW}`);
+    this.#write(`${this.#isDrawn ? "" : HIDE_CURSOR}${this.#moveToTop()}${formatLines(lines)}${ERASE_BELOW}`);
     this.#lines = lines;
     this.#isDrawn = true;
   }
 
   /** Writes permanent lines above the picture. */
   say(text: string): void {
-    this.#write(`${this.#up()}${ERASE_BELOW}${text}\n${shown(this.#lines)}`);
+    this.#write(`${this.#moveToTop()}${ERASE_BELOW}${text}\n${formatLines(this.#lines)}`);
   }
 
   /** Clears the whole screen. After a resize, wrapped lines have moved the picture to an unknown position. */
@@ -39,7 +39,7 @@ export class Picture {
   /** Removes the picture, and shows the cursor again. */
   end(): void {
     process.off("exit", this.#showCursor);
-    this.#write(`${this.#up()}${ERASE_BELOW}${SHOW_CURSOR}`);
+    this.#write(`${this.#moveToTop()}${ERASE_BELOW}${SHOW_CURSOR}`);
     this.#lines = [];
   }
 
@@ -48,7 +48,7 @@ export class Picture {
   };
 
   /** Moves the cursor from below the picture to its first line. */
-  #up(): string {
+  #moveToTop(): string {
     return this.#lines.length === 0 ? "" : `\u001b[${this.#lines.length}A`;
   }
 
@@ -62,7 +62,7 @@ export class Picture {
 }
 
 /** Erases only the rest of each line after writing it, to avoid flicker. */
-function shown(lines: readonly string[]): string {
+function formatLines(lines: readonly string[]): string {
   return lines.map((line) => `${line}\u001b[K\n`).join("");
 }
 

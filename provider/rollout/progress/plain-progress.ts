@@ -40,66 +40,66 @@ export class PlainProgress implements ProgressView {
 export function plainLine(event: RolloutEvent, progress: Progress): string {
   const { done, unchanged, failed, skipped } = progress.counts;
   const total = number(progress.total);
-  const through = number(done + unchanged + failed + skipped).padStart(total.length);
-  const wave = "wave" in event ? `  ${shown(event.wave, MAX_NAME)}` : "";
-  return `${clock(event.at)}  ${through}/${total}${wave}  ${happening(event)}\n`;
+  const finishedCount = number(done + unchanged + failed + skipped).padStart(total.length);
+  const waveText = "wave" in event ? `  ${sanitizeText(event.wave, MAX_NAME)}` : "";
+  return `${formatTimestamp(event.at)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
 }
 
 const MAX_NAME = 80;
 const MAX_SENTENCE = 500;
 
-function happening(event: RolloutEvent): string {
+function describeEvent(event: RolloutEvent): string {
   switch (event.kind) {
     case "planned":
-      return `planned: ${number(event.changing)} of ${counted(event.tenants, "tenant")} to change, digest ${shown(event.digest, MAX_NAME)}`;
+      return `planned: ${number(event.changing)} of ${counted(event.tenants, "tenant")} to change, digest ${sanitizeText(event.digest, MAX_NAME)}`;
     case "started":
       return event.resumed ? "the rollout goes on" : "the rollout begins";
     case "wave-started":
       return `the wave begins: ${counted(event.tenants, "tenant")}`;
     case "tenant-started": {
-      const again = event.attempt > 1 ? `, attempt ${number(event.attempt)}` : "";
-      return `${shown(event.tenant, MAX_NAME)}: begun by ${shown(event.worker, MAX_NAME)}${again}`;
+      const attemptText = event.attempt > 1 ? `, attempt ${number(event.attempt)}` : "";
+      return `${sanitizeText(event.tenant, MAX_NAME)}: begun by ${sanitizeText(event.worker, MAX_NAME)}${attemptText}`;
     }
     case "tenant-note":
-      return `${shown(event.tenant, MAX_NAME)}: ${shown(event.message, MAX_SENTENCE)}`;
+      return `${sanitizeText(event.tenant, MAX_NAME)}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "tenant-finished":
-      return `${shown(event.tenant, MAX_NAME)}: ${outcome(event)}`;
+      return `${sanitizeText(event.tenant, MAX_NAME)}: ${describeTenantOutcome(event)}`;
     case "tenant-skipped": {
-      const by = event.by === undefined ? "" : ` by ${shown(event.by, MAX_NAME)}`;
-      return `${shown(event.tenant, MAX_NAME)}: SKIPPED${by}: ${shown(event.reason, MAX_SENTENCE)}`;
+      const skippedByText = event.by === undefined ? "" : ` by ${sanitizeText(event.by, MAX_NAME)}`;
+      return `${sanitizeText(event.tenant, MAX_NAME)}: SKIPPED${skippedByText}: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     }
     case "wave-soaking":
-      return `all tenants of the wave are through; it soaks until ${clock(event.until)}`;
+      return `all tenants of the wave are through; it soaks until ${formatTimestamp(event.until)}`;
     case "wave-health":
-      return `${event.isWell ? "healthy" : "UNHEALTHY"}: ${shown(event.message, MAX_SENTENCE)}`;
+      return `${event.isWell ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "wave-finished":
       return `the wave is through: ${number(event.done)} changed, ${number(event.failed)} failed`;
     case "waiting":
-      return `WAITING: ${shown(event.reason, MAX_SENTENCE)}`;
+      return `WAITING: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "stopped":
-      return `STOPPED: ${shown(event.reason, MAX_SENTENCE)}`;
+      return `STOPPED: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "interrupted":
-      return `INTERRUPTED: ${shown(event.reason, MAX_SENTENCE)}`;
+      return `INTERRUPTED: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "finished":
       return `the rollout is through: ${number(event.done)} changed, ${number(event.unchanged)} unchanged, ${number(event.failed)} failed${event.skipped === undefined ? "" : `, ${number(event.skipped)} skipped`}`;
   }
 }
 
-function outcome(event: Extract<RolloutEvent, { kind: "tenant-finished" }>): string {
-  const took = duration(event.durationMs);
-  if (event.state === "done") return `changed in ${took}`;
+function describeTenantOutcome(event: Extract<RolloutEvent, { kind: "tenant-finished" }>): string {
+  const elapsedText = duration(event.durationMs);
+  if (event.state === "done") return `changed in ${elapsedText}`;
   const { error } = event;
-  if (error === undefined) return `FAILED after ${took}`;
-  const why = `${shown(error.code, MAX_NAME)}: ${shown(error.message, MAX_SENTENCE)}`;
-  return `FAILED after ${took}, ${why} What to do: ${shown(error.advice, MAX_SENTENCE)}`;
+  if (error === undefined) return `FAILED after ${elapsedText}`;
+  const errorText = `${sanitizeText(error.code, MAX_NAME)}: ${sanitizeText(error.message, MAX_SENTENCE)}`;
+  return `FAILED after ${elapsedText}, ${errorText} What to do: ${sanitizeText(error.advice, MAX_SENTENCE)}`;
 }
 
 /** For example: `2026-11-21 08:03:12Z`. An invalid time is shown unchanged. */
-function clock(time: string): string {
-  const [, date, second] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
-  return date === undefined ? shown(time, MAX_NAME) : `${date} ${second}Z`;
+function formatTimestamp(time: string): string {
+  const [, date, timeOfDay] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
+  return date === undefined ? sanitizeText(time, MAX_NAME) : `${date} ${timeOfDay}Z`;
 }
 
-function shown(text: string, limit: number): string {
+function sanitizeText(text: string, limit: number): string {
   return excerpt(onOneLine(text), limit);
 }

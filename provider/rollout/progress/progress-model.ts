@@ -94,8 +94,8 @@ export class ProgressModel implements Progress {
   readonly id: string;
   readonly source: string;
   readonly total: number;
-  readonly counts: Writable<ProgressCounts> = none();
-  readonly waves: readonly OpenWave[];
+  readonly counts: Writable<ProgressCounts> = createCounts();
+  readonly waves: readonly MutableWaveProgress[];
   readonly running = new Map<string, RunningTenant>();
   readonly failures: FailedTenant[] = [];
   readonly durations = { count: 0, sumMs: 0 };
@@ -103,8 +103,8 @@ export class ProgressModel implements Progress {
   reason?: string;
   startedAtMs?: number;
   readonly capacity: number;
-  readonly #waves: ReadonlyMap<string, OpenWave>;
-  readonly #tenants = new Map<string, KnownTenant>();
+  readonly #waves: ReadonlyMap<string, MutableWaveProgress>;
+  readonly #tenants = new Map<string, TenantProgress>();
 
   /**
    * @param report the state of the rollout before the first event.
@@ -118,9 +118,9 @@ export class ProgressModel implements Progress {
     this.state = report.state;
     if (report.reason !== undefined) this.reason = report.reason;
     const times = waveTimes(report);
-    this.waves = report.waves.map((wave) => waveProgress(wave, times.get(wave.name)?.workMs ?? 0));
+    this.waves = report.waves.map((wave) => buildWaveProgress(wave, times.get(wave.name)?.workMs ?? 0));
     this.#waves = new Map(this.waves.map((wave) => [wave.name, wave]));
-    for (const [position, tenant] of report.tenants.entries()) this.#remember(tenant, position);
+    for (const [position, tenant] of report.tenants.entries()) this.#addTenant(tenant, position);
   }
 
   happened(event: RolloutEvent): void {
@@ -132,17 +132,17 @@ export class ProgressModel implements Progress {
         this.state = "running";
         delete this.reason;
         this.startedAtMs = atMs;
-        for (const wave of this.waves) goOn(wave);
+        for (const wave of this.waves) resumeWave(wave);
         return;
       case "wave-started":
         this.#passGates(event.wave);
-        this.#change(event.wave, { state: "running" });
+        this.#updateWave(event.wave, { state: "running" });
         return;
       case "tenant-started": {
         const { wave, attempt, worker, tenant } = event;
-        this.#move(tenant, "running", atMs);
-        const before = this.failures.findIndex(({ name }) => name === tenant);
-        if (before >= 0) this.failures.splice(before, 1);
+        this.#moveTenant(tenant, "running", atMs);
+        const failureIndex = this.failures.findIndex(({ name }) => name === tenant);
+        if (failureIndex >= 0) this.failures.splice(failureIndex, 1);
         // Deletes the tenant first, so that a retried one moves to the end of the order.
         this.running.delete(tenant);
         this.running.set(tenant, { wave, attempt, worker, sinceMs: atMs });
@@ -158,38 +158,38 @@ export class ProgressModel implements Progress {
         return;
       case "tenant-skipped": {
         this.running.delete(event.tenant);
-        this.#move(event.tenant, "skipped", atMs);
-        const before = this.failures.findIndex(({ name }) => name === event.tenant);
-        if (before >= 0) this.failures.splice(before, 1);
+        this.#moveTenant(event.tenant, "skipped", atMs);
+        const failureIndex = this.failures.findIndex(({ name }) => name === event.tenant);
+        if (failureIndex >= 0) this.failures.splice(failureIndex, 1);
         return;
       }
       case "wave-soaking":
-        this.#change(event.wave, {
+        this.#updateWave(event.wave, {
           state: "soaking",
           soakUntilMs: Date.parse(event.until),
         });
         return;
       case "wave-health":
-        this.#change(event.wave, {
+        this.#updateWave(event.wave, {
           state: "checking",
           health: { isWell: event.isWell, message: event.message },
         });
         return;
       case "wave-finished":
-        this.#change(event.wave, { state: "done" });
+        this.#updateWave(event.wave, { state: "done" });
         return;
       case "waiting":
-        this.#change(event.wave, { state: "gated" });
-        this.#halt("waiting", event.reason);
+        this.#updateWave(event.wave, { state: "gated" });
+        this.#stopWith("waiting", event.reason);
         return;
       case "stopped":
         for (const wave of this.waves) {
           if (wave.state !== "pending" && wave.state !== "done") wave.state = "stopped";
         }
-        this.#halt("stopped", event.reason);
+        this.#stopWith("stopped", event.reason);
         return;
       case "interrupted":
-        this.#halt("interrupted", event.reason);
+        this.#stopWith("interrupted", event.reason);
         return;
       case "finished":
         this.state = "done";
@@ -197,42 +197,42 @@ export class ProgressModel implements Progress {
     }
   }
 
-  #remember(tenant: TenantReport, position: number): void {
+  #addTenant(tenant: TenantReport, position: number): void {
     const { name, wave: waveName, state, startedAt, attempts, worker = "", durationMs, error } = tenant;
-    const seen = SEEN[state];
+    const progressState = PROGRESS_STATES[state];
     const wave = this.#waves.get(waveName);
-    const host = wave === undefined ? undefined : hostOf(wave, tenant.host);
-    const known: KnownTenant = { wave, host, position, state: seen };
-    this.#tenants.set(name, known);
-    host?.tenants.push(known);
-    this.counts[seen] += 1;
-    if (host !== undefined) host.counts[seen] += 1;
-    if (seen === "running") {
+    const host = wave === undefined ? undefined : getOrAddHost(wave, tenant.host);
+    const knownTenant: TenantProgress = { wave, host, position, state: progressState };
+    this.#tenants.set(name, knownTenant);
+    host?.tenants.push(knownTenant);
+    this.counts[progressState] += 1;
+    if (host !== undefined) host.counts[progressState] += 1;
+    if (progressState === "running") {
       const sinceMs = Date.parse(startedAt ?? "");
       this.running.set(name, { wave: waveName, attempt: attempts, worker, sinceMs });
       if (wave !== undefined && !Number.isNaN(sinceMs)) {
         wave.workingSinceMs = Math.min(sinceMs, wave.workingSinceMs ?? sinceMs);
       }
     }
-    if (state === "failed") this.#failed({ name, wave: waveName, ...(error !== undefined && { error }) });
-    if (durationMs !== undefined && error?.phase !== "plan") this.#measure(waveName, durationMs);
+    if (state === "failed") this.#addFailure({ name, wave: waveName, ...(error !== undefined && { error }) });
+    if (durationMs !== undefined && error?.phase !== "plan") this.#addDuration(waveName, durationMs);
   }
 
   #finish(name: string, event: Extract<RolloutEvent, { kind: "tenant-finished" }>, atMs: number): void {
     const { wave, state, durationMs, error } = event;
     this.running.delete(name);
     // A repeated event changes nothing.
-    if (!this.#move(name, state, atMs)) return;
-    if (error?.phase !== "plan") this.#measure(wave, durationMs);
-    if (state === "failed") this.#failed({ name, wave, ...(error !== undefined && { error }) });
+    if (!this.#moveTenant(name, state, atMs)) return;
+    if (error?.phase !== "plan") this.#addDuration(wave, durationMs);
+    if (state === "failed") this.#addFailure({ name, wave, ...(error !== undefined && { error }) });
   }
 
   /** @returns whether the tenant was in another state before. */
-  #move(name: string, state: keyof ProgressCounts, atMs: number): boolean {
+  #moveTenant(name: string, state: keyof ProgressCounts, atMs: number): boolean {
     const tenant = this.#tenants.get(name);
     if (tenant === undefined || tenant.state === state) return false;
     const { wave, host } = tenant;
-    if (wave !== undefined && host !== undefined) this.#pass(wave, host, atMs);
+    if (wave !== undefined && host !== undefined) this.#recordConcurrency(wave, host, atMs);
     for (const counts of [this.counts, wave?.counts, host?.counts]) {
       if (counts === undefined) continue;
       counts[tenant.state] -= 1;
@@ -251,14 +251,18 @@ export class ProgressModel implements Progress {
   }
 
   /** Records the pace up to now, before the counts change. */
-  #pass({ pace, counts, durations }: OpenWave, host: Host, atMs: number): void {
+  #recordConcurrency(
+    { pace, counts, durations }: MutableWaveProgress,
+    host: MutableHostProgress,
+    atMs: number,
+  ): void {
     if (Number.isNaN(atMs)) return;
-    const halfMs = halfLife(durations);
-    pace.pass(atMs, counts.running, counts.left > 0, halfMs);
-    host.pace.pass(atMs, host.counts.running, host.counts.left > 0, halfMs);
+    const halfLifeMs = halfLife(durations);
+    pace.pass(atMs, counts.running, counts.left > 0, halfLifeMs);
+    host.pace.pass(atMs, host.counts.running, host.counts.left > 0, halfLifeMs);
   }
 
-  #measure(wave: string, durationMs: number): void {
+  #addDuration(wave: string, durationMs: number): void {
     for (const durations of [this.durations, this.#waves.get(wave)?.durations]) {
       if (durations === undefined) continue;
       durations.count += 1;
@@ -266,25 +270,25 @@ export class ProgressModel implements Progress {
     }
   }
 
-  #failed(tenant: FailedTenant): void {
+  #addFailure(tenant: FailedTenant): void {
     this.failures.push(tenant);
     if (this.failures.length > MOST_FAILURES) this.failures.shift();
   }
 
   /** If the next wave has begun, somebody has approved the gates before it. */
-  #passGates(next: string): void {
+  #passGates(waveName: string): void {
     for (const wave of this.waves) {
-      if (wave.name === next) return;
+      if (wave.name === waveName) return;
       if (wave.state === "gated") wave.state = "done";
     }
   }
 
-  #change(name: string, change: Partial<Pick<WaveProgress, "state" | "soakUntilMs" | "health">>): void {
+  #updateWave(name: string, update: Partial<Pick<WaveProgress, "state" | "soakUntilMs" | "health">>): void {
     const wave = this.#waves.get(name);
-    if (wave !== undefined) Object.assign(wave, change);
+    if (wave !== undefined) Object.assign(wave, update);
   }
 
-  #halt(state: Progress["state"], reason: string): void {
+  #stopWith(state: Progress["state"], reason: string): void {
     this.state = state;
     this.reason = reason;
   }
@@ -292,37 +296,37 @@ export class ProgressModel implements Progress {
 
 /** The half-life of a wave's pace. Undefined without durations of its tenants. */
 export function halfLife({ count, sumMs }: Durations): number | undefined {
-  return count === 0 ? undefined : Math.max(MIN_HALF_MS, (3 * sumMs) / count);
+  return count === 0 ? undefined : Math.max(MIN_HALF_LIFE_MS, (3 * sumMs) / count);
 }
 
-const MIN_HALF_MS = 1_000;
+const MIN_HALF_LIFE_MS = 1_000;
 
 type Writable<T> = {
   -readonly [K in keyof T]: T[K] extends ProgressCounts | Durations ? Writable<T[K]> : T[K];
 };
 
-interface OpenWave extends Writable<Omit<WaveProgress, "hosts">> {
-  readonly hosts: Map<string, Host>;
+interface MutableWaveProgress extends Writable<Omit<WaveProgress, "hosts">> {
+  readonly hosts: Map<string, MutableHostProgress>;
   /** The position of the last tenant that this run has begun. */
   frontier: number;
 }
 
-interface KnownTenant {
-  readonly wave: OpenWave | undefined;
-  readonly host: Host | undefined;
+interface TenantProgress {
+  readonly wave: MutableWaveProgress | undefined;
+  readonly host: MutableHostProgress | undefined;
   readonly position: number;
   state: keyof ProgressCounts;
 }
 
-class Host implements HostProgress {
-  readonly counts = none();
+class MutableHostProgress implements HostProgress {
+  readonly counts = createCounts();
   readonly pace = new Pace();
   /** In the order in which they begin. */
-  readonly tenants: KnownTenant[] = [];
-  readonly #wave: OpenWave;
+  readonly tenants: TenantProgress[] = [];
+  readonly #wave: MutableWaveProgress;
   #next = 0;
 
-  constructor(wave: OpenWave) {
+  constructor(wave: MutableWaveProgress) {
     this.#wave = wave;
   }
 
@@ -333,8 +337,8 @@ class Host implements HostProgress {
   }
 }
 
-function hostOf(wave: OpenWave, name: string): Host {
-  const host = wave.hosts.get(name) ?? new Host(wave);
+function getOrAddHost(wave: MutableWaveProgress, name: string): MutableHostProgress {
+  const host = wave.hosts.get(name) ?? new MutableHostProgress(wave);
   wave.hosts.set(name, host);
   return host;
 }
@@ -343,7 +347,7 @@ function hostOf(wave: OpenWave, name: string): Host {
  * Resumes a wave together with the rollout. A resumed run reads the wave's real state from the journal. This is the best guess for viewers
  * that only get the events.
  */
-function goOn(wave: OpenWave): void {
+function resumeWave(wave: MutableWaveProgress): void {
   if (wave.state === "stopped")
     wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
   // The health check runs again.
@@ -351,7 +355,7 @@ function goOn(wave: OpenWave): void {
 }
 
 /** A released tenant that the end of a run left behind begins when the rollout is resumed. */
-const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
+const PROGRESS_STATES: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   pending: "left",
   released: "left",
   running: "running",
@@ -361,13 +365,14 @@ const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   skipped: "skipped",
 };
 
-function none(): Writable<ProgressCounts> {
+function createCounts(): Writable<ProgressCounts> {
   return { left: 0, running: 0, done: 0, unchanged: 0, failed: 0, skipped: 0 };
 }
 
-function waveProgress(wave: WaveReport, workMs: number): OpenWave {
-  const counts = none();
-  for (const [state, seen] of Object.entries(SEEN)) counts[seen] += wave.counts[state as TenantState];
+function buildWaveProgress(wave: WaveReport, workMs: number): MutableWaveProgress {
+  const counts = createCounts();
+  for (const [state, progressState] of Object.entries(PROGRESS_STATES))
+    counts[progressState] += wave.counts[state as TenantState];
   return {
     name: wave.name,
     state: wave.state,

@@ -26,70 +26,91 @@ export function timeLeft(progress: Progress, nowMs: number): TimeLeft | undefine
   if (progress.state !== "running") return undefined;
   const { waves } = progress;
   let ms = 0;
-  let most = progress.capacity;
+  let maxConcurrency = progress.capacity;
   for (const [index, wave] of waves.entries()) {
-    const pace = paceOf(wave, nowMs);
+    const concurrency = getConcurrency(wave, nowMs);
     // A limit that keeps this wave below its maximum will affect the next waves too.
-    const isKept = wave.maxConcurrent > 1 && pace !== undefined && pace < wave.maxConcurrent * FULL;
-    if (isKept) most = Math.min(most, Math.max(pace, 1));
+    const isLimited =
+      wave.maxConcurrent > 1 &&
+      concurrency !== undefined &&
+      concurrency < wave.maxConcurrent * SATURATION_RATIO;
+    if (isLimited) maxConcurrency = Math.min(maxConcurrency, Math.max(concurrency, 1));
     if (wave.state === "done") continue;
-    const work = workMs(progress, wave, nowMs, Math.min(pace ?? most, wave.maxConcurrent));
-    if (work === undefined) return undefined;
-    ms += work + soakMs(wave, nowMs);
+    const workTimeMs = estimateWorkMs(
+      progress,
+      wave,
+      nowMs,
+      Math.min(concurrency ?? maxConcurrency, wave.maxConcurrent),
+    );
+    if (workTimeMs === undefined) return undefined;
+    ms += workTimeMs + estimateSoakMs(wave, nowMs);
     if (wave.gate && index < waves.length - 1) return { ms, untilGate: wave.name };
   }
   return { ms };
 }
 
 /** The share of its places that a wave uses without any other limit. A place is empty for a moment between two tenants. */
-const FULL = 0.75;
+const SATURATION_RATIO = 0.75;
 /** With this many durations, a wave's own average is reliable. */
-const ENOUGH = 5;
+const MIN_SAMPLES = 5;
 
-function paceOf({ pace, counts, durations }: WaveProgress, nowMs: number): number | undefined {
+function getConcurrency({ pace, counts, durations }: WaveProgress, nowMs: number): number | undefined {
   return pace.average(nowMs, counts.running, counts.left > 0, halfLife(durations));
 }
 
-function workMs(progress: Progress, wave: WaveProgress, nowMs: number, atOnce: number): number | undefined {
+function estimateWorkMs(
+  progress: Progress,
+  wave: WaveProgress,
+  nowMs: number,
+  concurrency: number,
+): number | undefined {
   const { counts, durations, hosts } = wave;
-  const running = [...progress.running.values()].filter(({ wave: name }) => name === wave.name);
+  const running = [...progress.running.values()].filter(({ wave: waveName }) => waveName === wave.name);
   if (counts.left + running.length === 0) return 0;
-  const agesMs = running.map((tenant) => ageMs(tenant, nowMs));
-  const each = usualMs(durations.count >= ENOUGH ? durations : progress.durations, agesMs);
-  if (each === undefined) return undefined;
+  const agesMs = running.map((tenant) => getAgeMs(tenant, nowMs));
+  const usualTenantMs = estimateUsualMs(
+    durations.count >= MIN_SAMPLES ? durations : progress.durations,
+    agesMs,
+  );
+  if (usualTenantMs === undefined) return undefined;
   // A tenant that takes longer than usual counts as nearly finished.
-  const begun = agesMs.map((ms) => Math.max(0, each - ms));
-  const work = counts.left * each + begun.reduce((sum, ms) => sum + ms, 0);
-  const places = Math.min(atOnce, counts.left + running.length);
+  const remainingAgesMs = agesMs.map((ms) => Math.max(0, usualTenantMs - ms));
+  const totalWorkMs = counts.left * usualTenantMs + remainingAgesMs.reduce((totalMs, ms) => totalMs + ms, 0);
+  const slots = Math.min(concurrency, counts.left + running.length);
   // A service with fewer places than the wave may be the bottleneck at the end.
-  const queues = [...hosts.values()]
+  const hostTimesMs = [...hosts.values()]
     .filter(({ isFull }) => isFull)
-    .map(({ counts: { left, running: own }, pace }) => {
-      const placesThere = pace.average(nowMs, own, true, halfLife(durations)) ?? 1;
-      return ((left + own / 2) * each) / Math.max(MIN_PLACES, placesThere);
+    .map(({ counts: { left, running: runningCount }, pace }) => {
+      const hostSlots = pace.average(nowMs, runningCount, true, halfLife(durations)) ?? 1;
+      return ((left + runningCount / 2) * usualTenantMs) / Math.max(MIN_SLOTS, hostSlots);
     });
-  return Math.max(work / Math.max(MIN_PLACES, places), counts.left > 0 ? each : 0, ...begun, ...queues);
+  return Math.max(
+    totalWorkMs / Math.max(MIN_SLOTS, slots),
+    counts.left > 0 ? usualTenantMs : 0,
+    ...remainingAgesMs,
+    ...hostTimesMs,
+  );
 }
 
 /** Bounds the estimate while others occupy all places for a long time. */
-const MIN_PLACES = 0.1;
+const MIN_SLOTS = 0.1;
 
 /**
  * Estimates how long a tenant takes. Running tenants count as half done, which is the average. Without them, the estimate would be too low,
  * because the quick tenants finish first.
  */
-function usualMs({ count, sumMs }: Durations, agesMs: readonly number[]): number | undefined {
+function estimateUsualMs({ count, sumMs }: Durations, agesMs: readonly number[]): number | undefined {
   if (count === 0) return undefined;
-  const most = (2 * sumMs) / count;
-  const running = agesMs.reduce((sum, ms) => sum + Math.min(ms, most), 0);
+  const maxAgeMs = (2 * sumMs) / count;
+  const running = agesMs.reduce((totalMs, ms) => totalMs + Math.min(ms, maxAgeMs), 0);
   return (sumMs + running) / (count + agesMs.length / 2);
 }
 
-function ageMs({ sinceMs }: RunningTenant, nowMs: number): number {
+function getAgeMs({ sinceMs }: RunningTenant, nowMs: number): number {
   return Math.max(0, nowMs - sinceMs) || 0;
 }
 
-function soakMs({ state, soakMs: whole, soakUntilMs }: WaveProgress, nowMs: number): number {
+function estimateSoakMs({ state, soakMs: fullSoakMs, soakUntilMs }: WaveProgress, nowMs: number): number {
   if (state === "soaking") return Math.max(0, (soakUntilMs ?? nowMs) - nowMs) || 0;
-  return state === "pending" || state === "running" ? whole : 0;
+  return state === "pending" || state === "running" ? fullSoakMs : 0;
 }

@@ -37,10 +37,10 @@ export class UnwrittenError extends Error {
   /** The tenant's error, if it failed. */
   readonly failure: TenantError | undefined;
 
-  constructor(job: Job, became: UnwrittenError["became"], failure: TenantError | undefined, cause: unknown) {
+  constructor(job: Job, outcome: UnwrittenError["became"], failure: TenantError | undefined, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.job = job;
-    this.became = became;
+    this.became = outcome;
     this.failure = failure;
   }
 }

@@ -1,9 +1,9 @@
 import { HEARTBEAT_S } from "./pg-boss";
 
 /** How often to renew leases, in milliseconds. */
-const RENEW_MS = 3_000;
+const RENEWAL_INTERVAL_MS = 3_000;
 /** How long a lease lasts without renewal, in milliseconds. It ends before another worker may take the job. */
-const LEASE_MS = (HEARTBEAT_S - 1) * 1_000;
+const LEASE_DURATION_MS = (HEARTBEAT_S - 1) * 1_000;
 
 /** One attempt of a job, as the queue counts them. */
 export interface Attempt {
@@ -20,7 +20,7 @@ export interface Lease extends AsyncDisposable {
 /** Renews the leases of all jobs of a worker, in one statement. */
 export class Leases {
   readonly #renew: (attempts: Attempt[]) => Promise<unknown>;
-  readonly #held = new Set<Held>();
+  readonly #leases = new Set<ActiveLease>();
   #timer: NodeJS.Timeout | undefined;
   #isRenewing = false;
 
@@ -30,38 +30,38 @@ export class Leases {
   }
 
   take(attempt: Attempt): Lease {
-    const held = new Held(attempt);
-    this.#held.add(held);
-    this.#timer ??= setInterval(() => void this.#renewAll(), RENEW_MS);
+    const lease = new ActiveLease(attempt);
+    this.#leases.add(lease);
+    this.#timer ??= setInterval(() => void this.#renewAll(), RENEWAL_INTERVAL_MS);
     return {
-      signal: held.signal,
+      signal: lease.signal,
       [Symbol.asyncDispose]: async () => {
-        held.letGo();
-        this.#held.delete(held);
+        lease.letGo();
+        this.#leases.delete(lease);
       },
     };
   }
 
   close(): void {
     clearInterval(this.#timer);
-    for (const held of this.#held) held.letGo();
-    this.#held.clear();
+    for (const lease of this.#leases) lease.letGo();
+    this.#leases.clear();
   }
 
   async #renewAll(): Promise<void> {
-    if (this.#isRenewing || this.#held.size === 0) return;
+    if (this.#isRenewing || this.#leases.size === 0) return;
     this.#isRenewing = true;
-    const held = [...this.#held];
-    const asked = performance.now();
+    const leases = [...this.#leases];
+    const requestedAt = performance.now();
     try {
       // An undeclared part of pg-boss's answer: the ids that this worker still holds.
-      const { settled = [] } = (await this.#renew(held.map(({ attempt }) => attempt))) as {
+      const { settled = [] } = (await this.#renew(leases.map(({ attempt }) => attempt))) as {
         settled?: string[];
       };
-      const still = new Set(settled);
-      for (const one of held) {
-        if (still.has(one.attempt.id)) one.renewed(asked);
-        else one.lose("another worker has the tenant by now");
+      const renewedIds = new Set(settled);
+      for (const lease of leases) {
+        if (renewedIds.has(lease.attempt.id)) lease.renewed(requestedAt);
+        else lease.lose("another worker has the tenant by now");
       }
     } catch {
       // Without an answer, each lease lasts until its time is over.
@@ -71,37 +71,37 @@ export class Leases {
   }
 }
 
-class Held {
+class ActiveLease {
   readonly attempt: Attempt;
   readonly #controller = new AbortController();
-  #end: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
 
   constructor(attempt: Attempt) {
     this.attempt = attempt;
-    this.#end = this.#endAfter(performance.now());
+    this.#timer = this.#endAfter(performance.now());
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  renewed(at: number): void {
+  renewed(renewedAt: number): void {
     if (this.signal.aborted) return;
-    clearTimeout(this.#end);
-    this.#end = this.#endAfter(at);
+    clearTimeout(this.#timer);
+    this.#timer = this.#endAfter(renewedAt);
   }
 
-  lose(why: string): void {
+  lose(reason: string): void {
     this.letGo();
-    this.#controller.abort(new Error(`The lease is lost: ${why}.`));
+    this.#controller.abort(new Error(`The lease is lost: ${reason}.`));
   }
 
   letGo(): void {
-    clearTimeout(this.#end);
+    clearTimeout(this.#timer);
   }
 
   #endAfter(renewedAt: number): NodeJS.Timeout {
-    const leftMs = renewedAt + LEASE_MS - performance.now();
-    return setTimeout(() => this.lose("the database was not heard of in time to renew it"), leftMs);
+    const remainingMs = renewedAt + LEASE_DURATION_MS - performance.now();
+    return setTimeout(() => this.lose("the database was not heard of in time to renew it"), remainingMs);
   }
 }

@@ -2,15 +2,15 @@ import { type DoJob, type Job, type Lane, UnwrittenError } from "./lane";
 
 /** Runs all jobs in this process as soon as they are handed out. The caller limits their number. */
 export class LocalLane implements Lane {
-  readonly #doJob: DoJob;
+  readonly #handler: DoJob;
   readonly #signal: AbortSignal;
   readonly #running = new Set<Promise<void>>();
   readonly unwritten: UnwrittenError[] = [];
   #waiting: Job[] = [];
 
   /** @param signal aborts running jobs at once. */
-  constructor(doJob: DoJob, signal: AbortSignal) {
-    this.#doJob = doJob;
+  constructor(handler: DoJob, signal: AbortSignal) {
+    this.#handler = handler;
     this.#signal = signal;
   }
 
@@ -22,10 +22,10 @@ export class LocalLane implements Lane {
 
   start(): void {
     for (const job of this.#waiting) {
-      const done = this.#doJob(job, this.#signal)
+      const done = this.#handler(job, this.#signal)
         .catch((error: unknown) => {
-          const isTold = error instanceof UnwrittenError;
-          this.unwritten.push(isTold ? error : new UnwrittenError(job, "left", undefined, error));
+          const isRecorded = error instanceof UnwrittenError;
+          this.unwritten.push(isRecorded ? error : new UnwrittenError(job, "left", undefined, error));
         })
         .finally(() => this.#running.delete(done));
       this.#running.add(done);

@@ -13,20 +13,20 @@ import { closeQueue, jobId, type Log, openQueue, QUEUE } from "./pg-boss";
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used.
  */
 export async function openPgBossLane(url: string, { log }: { readonly log: Log }): Promise<Lane> {
-  const place = await postgresPlace(url);
+  const connection = await postgresPlace(url);
   // The coordinator also supervises the queue, so that jobs of dead workers are released even if no other worker runs.
-  const boss = await openQueue(place, "coordinator", 2, log);
+  const boss = await openQueue(connection, "coordinator", 2, log);
   return {
     handOut: async (database, jobs) => {
       if (jobs.length === 0) return;
       if (database.dialect !== "postgres") throw new DatabaseError("Workers need a journal in PostgreSQL.");
       const ids = jobs.map(jobId);
       await database.query(
-        `delete from ${place.queueSchema}.job where name = $1 and state >= 'completed' and id = any(cast($2 as uuid[]))`,
+        `delete from ${connection.queueSchema}.job where name = $1 and state >= 'completed' and id = any(cast($2 as uuid[]))`,
         [QUEUE, `{${ids.join(",")}}`],
       );
       const rows = jobs.map((job, index) => ({ id: ids[index] as string, data: job }));
-      await boss.insert(QUEUE, rows, { db: executor(database), returnId: false });
+      await boss.insert(QUEUE, rows, { db: createTransactionExecutor(database), returnId: false });
     },
     // pg-boss notifies the workers after the transaction.
     start: () => {},
@@ -36,7 +36,7 @@ export async function openPgBossLane(url: string, { log }: { readonly log: Log }
 }
 
 /** Lets pg-boss run statements in the caller's transaction. */
-function executor(database: Queryable): {
+function createTransactionExecutor(database: Queryable): {
   executeSql(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 } {
   return {

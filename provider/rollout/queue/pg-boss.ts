@@ -23,7 +23,7 @@ const QUEUE_OPTIONS = {
 };
 
 /** How soon a missing heartbeat is detected, in seconds. */
-const WATCH_S = 2;
+const SUPERVISE_INTERVAL_S = 2;
 
 export type Log = (line: string) => void;
 
@@ -34,26 +34,26 @@ export type Log = (line: string) => void;
  * @throws {DatabaseError} if the database can't be reached or used.
  */
 export async function openQueue(
-  place: PostgresPlace,
+  connection: PostgresPlace,
   role: string,
-  connections: number,
+  maxConnections: number,
   log: Log,
 ): Promise<PgBoss> {
   const options = {
-    ...place.config,
+    ...connection.config,
     application_name: `email-security ${role}`,
     query_timeout: 30_000,
-    max: connections,
-    schema: place.queueSchema,
+    max: maxConnections,
+    schema: connection.queueSchema,
     schedule: false,
-    superviseIntervalSeconds: WATCH_S,
-    monitorIntervalSeconds: WATCH_S,
+    superviseIntervalSeconds: SUPERVISE_INTERVAL_S,
+    monitorIntervalSeconds: SUPERVISE_INTERVAL_S,
     useListenNotify: true,
     // The queue and its indexes are small.
     reindex: false,
   };
   const boss = new PgBoss(options);
-  const outage = new Outage(boss, place, log);
+  const outage = new OutageLog(boss, connection, log);
   boss.on("error", (error) => outage.saw(error));
   boss.on("warning", ({ message }) => log(`The queue: ${printable(message)}`));
   try {
@@ -62,7 +62,7 @@ export async function openQueue(
     return boss;
   } catch (error) {
     await closeQueue(boss);
-    throw place.told(error, "opening the queue");
+    throw connection.told(error, "opening the queue");
   }
 }
 
@@ -75,30 +75,30 @@ export async function closeQueue(boss: PgBoss): Promise<void> {
 /** Returns a stable id for a job, so that handing it out again has no effect: a UUID of version 5. */
 export function jobId({ rollout, wave, tenant, round }: Job): string {
   const text = JSON.stringify([rollout, wave, tenant, round]);
-  const bytes = createHash("sha1").update(NAMESPACE).update(text).digest().subarray(0, 16);
+  const bytes = createHash("sha1").update(JOB_ID_NAMESPACE).update(text).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-const NAMESPACE = Buffer.from("6c1f0a54a5d04b1d9b6c0d9e4c5e7a10", "hex");
+const JOB_ID_NAMESPACE = Buffer.from("6c1f0a54a5d04b1d9b6c0d9e4c5e7a10", "hex");
 
 /** Logs an outage of the database once, and its recovery once, however many errors report it. */
-class Outage {
+class OutageLog {
   readonly #boss: PgBoss;
-  readonly #place: PostgresPlace;
+  readonly #connection: PostgresPlace;
   readonly #log: Log;
   #isAway = false;
 
-  constructor(boss: PgBoss, place: PostgresPlace, log: Log) {
+  constructor(boss: PgBoss, connection: PostgresPlace, log: Log) {
     this.#boss = boss;
-    this.#place = place;
+    this.#connection = connection;
     this.#log = log;
   }
 
   saw(error: unknown): void {
     // pg-boss names its internal parts, which don't help the user.
-    const message = this.#place.told(error, "the queue").message.replace(/ \(Queue: [^)]*\)/, "");
+    const message = this.#connection.told(error, "the queue").message.replace(/ \(Queue: [^)]*\)/, "");
     if (!isConnectionLost(error)) this.#log(message);
     else if (!this.#isAway) void this.#wait(message);
   }
@@ -108,7 +108,7 @@ class Outage {
     this.#log(`${message} Waiting for it.`);
     while (!(await this.#isBack())) await sleep(1_000, undefined, { ref: false });
     this.#isAway = false;
-    this.#log(`${this.#place.name} answers again.`);
+    this.#log(`${this.#connection.name} answers again.`);
   }
 
   async #isBack(): Promise<boolean> {

@@ -7,7 +7,7 @@ import { Leases } from "./leases";
 import { closeQueue, type Log, openQueue, QUEUE } from "./pg-boss";
 
 /** How long to delay a retry of a job that could be neither done nor recorded, in milliseconds. */
-const REST_MS = 5_000;
+const RETRY_DELAY_MS = 5_000;
 
 const WORK_OPTIONS = {
   batchSize: 1,
@@ -40,38 +40,41 @@ export interface PgBossWorkerOptions {
  */
 export async function workOnPgBoss(
   url: string,
-  doJob: DoJob,
+  handler: DoJob,
   { concurrency, stopping, aborted, log }: PgBossWorkerOptions,
 ): Promise<void> {
   const boss = await openQueue(await postgresPlace(url), "worker", Math.min(concurrency, 4) + 1, log);
   const leases = new Leases((attempts) => boss.touch(QUEUE, attempts));
-  const handle = async (queued: QueuedJob<Job>): Promise<void> => {
+  const handleQueued = async (queued: QueuedJob<Job>): Promise<void> => {
     await using lease = leases.take({ id: queued.id, retryCount: queued.retryCount });
     const signal = AbortSignal.any([lease.signal, aborted]);
     try {
-      await doJob(queued.data, signal);
+      await handler(queued.data, signal);
     } catch (error) {
       log(`${quote(queued.data.tenant)} could not be worked on: ${(error as Error).message}`);
-      await sleep(REST_MS, undefined, { signal }).catch(() => {});
+      await sleep(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
       throw error;
     }
     // An aborted job must not count as completed, because its next worker has to check it.
     signal.throwIfAborted();
   };
-  const begin = async (): Promise<void> => {
-    const place = await boss.work<Job>(QUEUE, WORK_OPTIONS, async ([queued]) => {
+  const startSlot = async (): Promise<void> => {
+    const workerId = await boss.work<Job>(QUEUE, WORK_OPTIONS, async ([queued]) => {
       try {
-        if (queued !== undefined) await handle(queued);
+        if (queued !== undefined) await handleQueued(queued);
       } finally {
         // Fetches the next job at once. Otherwise pg-boss waits for a notification or the next poll.
-        boss.notifyWorker(place);
+        boss.notifyWorker(workerId);
       }
     });
   };
   try {
-    for (let places = 0; places < concurrency; places++) await begin();
-    await aborts(stopping, aborted);
-    await Promise.race([boss.offWork(QUEUE, { wait: true }), aborts(aborted).then(() => sleep(REST_MS))]);
+    for (let slot = 0; slot < concurrency; slot++) await startSlot();
+    await waitForAbort(stopping, aborted);
+    await Promise.race([
+      boss.offWork(QUEUE, { wait: true }),
+      waitForAbort(aborted).then(() => sleep(RETRY_DELAY_MS)),
+    ]);
   } finally {
     leases.close();
     await closeQueue(boss);
@@ -79,8 +82,8 @@ export async function workOnPgBoss(
 }
 
 /** Waits until one of the signals aborts. */
-async function aborts(...signals: AbortSignal[]): Promise<void> {
-  const any = AbortSignal.any(signals);
-  if (any.aborted) return;
-  await new Promise<void>((resolve) => any.addEventListener("abort", () => resolve(), { once: true }));
+async function waitForAbort(...signals: AbortSignal[]): Promise<void> {
+  const combined = AbortSignal.any(signals);
+  if (combined.aborted) return;
+  await new Promise<void>((resolve) => combined.addEventListener("abort", () => resolve(), { once: true }));
 }

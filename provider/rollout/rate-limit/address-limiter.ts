@@ -9,9 +9,9 @@ export const LATE_MS = 100;
 /** The longest period for which tokens are reserved at once, in milliseconds. */
 const BATCH_MS = 100;
 /** If a reservation takes longer than this, in milliseconds, all but one of its tokens are lost: later ones may already be in use. */
-const SLOW_MS = 1_000;
+const SLOW_RESERVATION_MS = 1_000;
 /** The longest delay before this process notices a pause that another process reported, in milliseconds. */
-const LOOK_MS = 250;
+const PAUSE_CHECK_INTERVAL_MS = 250;
 /** If the service asks for a longer pause than this, in milliseconds, requests are rejected. A tenant's own pause has the same limit. */
 const MAX_WAIT_MS = 120_000;
 /** The longest pause to store, in milliseconds, whatever the service asks for: it outlives the rollout. */
@@ -39,12 +39,12 @@ export interface AddressLimiterOptions {
 export class AddressLimiter {
   readonly #options: Required<AddressLimiterOptions>;
   readonly #rates = new Map<string, number>();
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(options: AddressLimiterOptions) {
     this.#options = { time: { now: Date.now, sleep }, ...options };
     for (const [address, { requestsPerSecond }] of options.limits) {
-      if (requestsPerSecond !== undefined) this.#rates.set(canonical(address), requestsPerSecond);
+      if (requestsPerSecond !== undefined) this.#rates.set(canonicalizeAddress(address), requestsPerSecond);
     }
   }
 
@@ -55,8 +55,9 @@ export class AddressLimiter {
    * @throws {ConfigurationError} if the address is invalid.
    */
   permitsFor(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
-    const address = canonical(baseUrl);
-    const bucket = this.#buckets.get(address) ?? new Bucket(address, this.#rates.get(address), this.#options);
+    const address = canonicalizeAddress(baseUrl);
+    const bucket =
+      this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);
     return {
       take: () => bucket.take(isAllowed),
@@ -65,18 +66,18 @@ export class AddressLimiter {
   }
 }
 
-interface Taker {
+interface TokenWaiter {
   readonly isAllowed: () => boolean;
   readonly give: () => void;
-  readonly refuse: (why: Error) => void;
+  readonly refuse: (reason: Error) => void;
 }
 
 /** The state of one address in this process. All times are by this process's clock. */
-class Bucket {
+class TokenBucket {
   readonly #address: string;
-  readonly #perSecond: number | undefined;
+  readonly #tokensPerSecond: number | undefined;
   readonly #options: Required<AddressLimiterOptions>;
-  readonly #takers: Taker[] = [];
+  readonly #takers: TokenWaiter[] = [];
   /** The due times of the tokens reserved for this process. */
   #reserved: number[] = [];
   #pausedUntil = 0;
@@ -89,15 +90,19 @@ class Bucket {
   #untold: number | undefined;
   #isTelling = false;
 
-  constructor(address: string, perSecond: number | undefined, options: Required<AddressLimiterOptions>) {
+  constructor(
+    address: string,
+    tokensPerSecond: number | undefined,
+    options: Required<AddressLimiterOptions>,
+  ) {
     this.#address = address;
-    this.#perSecond = perSecond;
+    this.#tokensPerSecond = tokensPerSecond;
     this.#options = options;
   }
 
   take(isAllowed: () => boolean): Promise<void> {
-    return new Promise((give, refuse) => {
-      this.#takers.push({ isAllowed, give, refuse });
+    return new Promise((grant, reject) => {
+      this.#takers.push({ isAllowed, give: grant, refuse: reject });
       if (!this.#isGiving) void this.#giveAll();
     });
   }
@@ -118,7 +123,7 @@ class Bucket {
       while (this.#someoneWaits()) {
         const waitMs = await this.#giveNext();
         // Wakes up regularly, because a pause may begin or a request may lose its permission.
-        if (waitMs > 0) await this.#options.time.sleep(Math.min(waitMs, LOOK_MS));
+        if (waitMs > 0) await this.#options.time.sleep(Math.min(waitMs, PAUSE_CHECK_INTERVAL_MS));
       }
     } catch (error) {
       this.#refuseAll(error instanceof Error ? error : new Error(String(error)));
@@ -129,21 +134,21 @@ class Bucket {
 
   /** Issues one token, or all if there is no rate limit. Returns how long to wait before the next one. */
   async #giveNext(): Promise<number> {
-    if (this.#now() - this.#lookedAt >= LOOK_MS) await this.#look();
+    if (this.#now() - this.#lookedAt >= PAUSE_CHECK_INTERVAL_MS) await this.#readPause();
     const pauseMs = this.#pausedUntil - this.#now();
     if (pauseMs > MAX_WAIT_MS) {
       this.#refuseAll(this.#pausedFor(pauseMs));
       return 0;
     }
     if (pauseMs > 0) return pauseMs;
-    if (this.#perSecond === undefined) {
+    if (this.#tokensPerSecond === undefined) {
       if (this.#someoneWaits()) for (const { give } of this.#takers.splice(0)) give();
       return 0;
     }
     const now = this.#now();
     this.#reserved = this.#reserved.filter((dueAt) => dueAt + LATE_MS >= now);
     const [dueAt] = this.#reserved;
-    if (dueAt === undefined) await this.#reserve(this.#perSecond);
+    if (dueAt === undefined) await this.#reserve(this.#tokensPerSecond);
     else if (dueAt > now) return dueAt - now;
     else if (this.#someoneWaits()) {
       this.#reserved.shift();
@@ -155,18 +160,18 @@ class Bucket {
 
   /** Whether a permitted request is waiting. Rejects those that are no longer permitted. */
   #someoneWaits(): boolean {
-    const lost = this.#takers.filter(({ isAllowed }) => !isAllowed());
-    for (const taker of lost) {
-      this.#takers.splice(this.#takers.indexOf(taker), 1);
-      taker.refuse(
+    const rejected = this.#takers.filter(({ isAllowed }) => !isAllowed());
+    for (const waiter of rejected) {
+      this.#takers.splice(this.#takers.indexOf(waiter), 1);
+      waiter.refuse(
         new Error("this run may not change the tenant any more, since it is over or another has taken over"),
       );
     }
     return this.#takers.length > 0;
   }
 
-  #refuseAll(why: Error): void {
-    for (const { refuse } of this.#takers.splice(0)) refuse(why);
+  #refuseAll(reason: Error): void {
+    for (const { refuse } of this.#takers.splice(0)) refuse(reason);
   }
 
   #pausedFor(pauseMs: number): Error {
@@ -176,45 +181,48 @@ class Bucket {
   }
 
   /** Reserves the tokens that are needed soon: one, or those for up to a tenth of a second. */
-  async #reserve(perSecond: number): Promise<void> {
+  async #reserve(tokensPerSecond: number): Promise<void> {
     const { database } = this.#options;
-    const askedAt = this.#now();
-    const count = this.#neededSoon(perSecond, askedAt);
-    const everyMs = 1_000 / perSecond;
-    const [row] = await database.query(RESERVE[database.dialect], [
+    const requestedAt = this.#now();
+    const count = this.#neededSoon(tokensPerSecond, requestedAt);
+    const intervalMs = 1_000 / tokensPerSecond;
+    const [row] = await database.query(RESERVE_SQL[database.dialect], [
       this.#address,
-      count * everyMs,
-      ...this.#clock(askedAt),
+      count * intervalMs,
+      ...this.#clock(requestedAt),
     ]);
-    const offset = this.#offset(row, askedAt);
+    const offset = this.#getClockOffset(row, requestedAt);
     this.#learn(row, offset);
-    const firstAt = Number(row?.["next_at"]) - count * everyMs + offset;
+    const firstAt = Number(row?.["next_at"]) - count * intervalMs + offset;
     const now = this.#now();
-    const inTime = Array.from(
-      { length: now - askedAt > SLOW_MS ? 0 : count },
-      (_, at) => firstAt + at * everyMs,
+    const usable = Array.from(
+      { length: now - requestedAt > SLOW_RESERVATION_MS ? 0 : count },
+      (_, index) => firstAt + index * intervalMs,
     ).filter((dueAt) => dueAt + LATE_MS >= now);
     // With a slow database, one token is still issued. Otherwise no request might ever proceed.
-    this.#reserved = inTime.length > 0 ? inTime : [Math.max(now, firstAt)];
+    this.#reserved = usable.length > 0 ? usable : [Math.max(now, firstAt)];
     this.#last = { count, firstAt };
     this.#given = 0;
   }
 
   /** Estimates the tokens needed soon: those already requested, or as many as the recent rate suggests. At least one. */
-  #neededSoon(perSecond: number, now: number): number {
-    const most = Math.max(1, Math.floor((perSecond * BATCH_MS) / 1_000));
+  #neededSoon(tokensPerSecond: number, now: number): number {
+    const maxCount = Math.max(1, Math.floor((tokensPerSecond * BATCH_MS) / 1_000));
     const { count, firstAt } = this.#last;
     const expected = Math.floor((this.#given * BATCH_MS) / Math.max(1, now - firstAt));
-    return Math.min(most, Math.max(1, this.#takers.length, Math.min(2 * count, expected)));
+    return Math.min(maxCount, Math.max(1, this.#takers.length, Math.min(2 * count, expected)));
   }
 
   /** Reads whether the service has asked another process to pause. */
-  async #look(): Promise<void> {
+  async #readPause(): Promise<void> {
     const { database } = this.#options;
-    const askedAt = this.#now();
-    const [row] = await database.query(LOOK[database.dialect], [this.#address, ...this.#clock(askedAt)]);
-    if (row === undefined) this.#lookedAt = askedAt;
-    else this.#learn(row, this.#offset(row, askedAt));
+    const requestedAt = this.#now();
+    const [row] = await database.query(READ_PAUSE_SQL[database.dialect], [
+      this.#address,
+      ...this.#clock(requestedAt),
+    ]);
+    if (row === undefined) this.#lookedAt = requestedAt;
+    else this.#learn(row, this.#getClockOffset(row, requestedAt));
   }
 
   /** Stores a pause for the other processes: once for all requests that were rejected in the meantime. */
@@ -227,7 +235,11 @@ class Bucket {
         const pauseMs = this.#untold - now;
         this.#untold = undefined;
         if (pauseMs > 0) {
-          await database.query(PAUSE[database.dialect], [this.#address, pauseMs, ...this.#clock(now)]);
+          await database.query(SET_PAUSE_SQL[database.dialect], [
+            this.#address,
+            pauseMs,
+            ...this.#clock(now),
+          ]);
         }
       }
     } catch {
@@ -247,9 +259,9 @@ class Bucket {
    * slightly
    * late, never early.
    */
-  #offset(row: Row | undefined, askedAt: number): number {
-    const here = this.#options.database.dialect === "postgres" ? this.#now() : askedAt;
-    return here - Number(row?.["now"]);
+  #getClockOffset(row: Row | undefined, requestedAt: number): number {
+    const localNow = this.#options.database.dialect === "postgres" ? this.#now() : requestedAt;
+    return localNow - Number(row?.["now"]);
   }
 
   #clock(now: number): readonly number[] {
@@ -262,18 +274,18 @@ class Bucket {
 }
 
 /** The clocks of machines differ, so PostgreSQL's own clock counts. */
-const NOW = {
+const NOW_SQL = {
   postgres: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)",
   sqlite: "$3",
 } as const;
 
-const LOOK = {
-  postgres: `SELECT paused_until, ${NOW.postgres} AS now FROM rollout_addresses WHERE address = $1`,
+const READ_PAUSE_SQL = {
+  postgres: `SELECT paused_until, ${NOW_SQL.postgres} AS now FROM rollout_addresses WHERE address = $1`,
   sqlite: "SELECT paused_until, $2 AS now FROM rollout_addresses WHERE address = $1",
 } as const;
 
 /** Reserves the next tokens, after those already reserved and not in the past. Tokens that are due during a pause are lost. */
-const RESERVE = forBoth(
+const RESERVE_SQL = forBothDialects(
   (now) => `INSERT INTO rollout_addresses AS known (address, next_at, paused_until)
     VALUES ($1, ${now} + $2, 0)
     ON CONFLICT (address) DO UPDATE SET next_at = $2 + CASE
@@ -281,18 +293,18 @@ const RESERVE = forBoth(
     RETURNING next_at, paused_until, ${now} AS now`,
 );
 
-const PAUSE = forBoth(
+const SET_PAUSE_SQL = forBothDialects(
   (now) => `INSERT INTO rollout_addresses AS known (address, next_at, paused_until)
     VALUES ($1, 0, ${now} + $2)
     ON CONFLICT (address) DO UPDATE SET paused_until = CASE
       WHEN known.paused_until > ${now} + $2 THEN known.paused_until ELSE ${now} + $2 END`,
 );
 
-function forBoth(statement: (now: string) => string): Record<Database["dialect"], string> {
-  return { postgres: statement(NOW.postgres), sqlite: statement(NOW.sqlite) };
+function forBothDialects(statement: (now: string) => string): Record<Database["dialect"], string> {
+  return { postgres: statement(NOW_SQL.postgres), sqlite: statement(NOW_SQL.sqlite) };
 }
 
 /** Returns the canonical form of an address. */
-function canonical(baseUrl: string): string {
+function canonicalizeAddress(baseUrl: string): string {
   return checkBaseUrl(baseUrl, true);
 }

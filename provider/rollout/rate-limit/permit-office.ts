@@ -17,7 +17,7 @@ export interface Grant {
 export class PermitOffice {
   readonly #database: Database;
   /** One counter per rate, because two rollouts may have different limits. */
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters = new Map<string, LimiterEntry>();
   readonly #grants = new Map<string, () => boolean>();
 
   /** @param database the database that all processes with the same limits share: that of the journal. */
@@ -31,7 +31,7 @@ export class PermitOffice {
    * @param isAllowed called for each token: whether the caller may continue. Default: always.
    */
   permits(address: string, limit: ServiceLimit | undefined, isAllowed?: () => boolean): Permits {
-    return this.#counter(address, limit).limiter.permitsFor(address, isAllowed);
+    return this.#getLimiterEntry(address, limit).limiter.permitsFor(address, isAllowed);
   }
 
   /**
@@ -40,17 +40,17 @@ export class PermitOffice {
    * @param isAllowed called for each token: whether the parent may continue.
    */
   async grant(address: string, limit: ServiceLimit | undefined, isAllowed: () => boolean): Promise<Grant> {
-    const counter = this.#counter(address, limit);
+    const limiterEntry = this.#getLimiterEntry(address, limit);
     const token = randomBytes(24).toString("hex");
     this.#grants.set(token, isAllowed);
-    counter.server ??= startPermitServer(counter.limiter, {
-      isAllowed: (asking) => this.#grants.get(asking)?.() ?? false,
+    limiterEntry.server ??= startPermitServer(limiterEntry.limiter, {
+      isAllowed: (clientToken) => this.#grants.get(clientToken)?.() ?? false,
     });
     // A later attempt to start the server may succeed.
-    counter.server.catch(() => {
-      counter.server = undefined;
+    limiterEntry.server.catch(() => {
+      limiterEntry.server = undefined;
     });
-    const server = await counter.server.catch((error: unknown) => {
+    const server = await limiterEntry.server.catch((error: unknown) => {
       throw temporaryFolderError(error);
     });
     return {
@@ -65,22 +65,22 @@ export class PermitOffice {
     for (const { server } of this.#counters.values()) await (await server)?.close();
   }
 
-  #counter(address: string, limit: ServiceLimit | undefined): Counter {
+  #getLimiterEntry(address: string, limit: ServiceLimit | undefined): LimiterEntry {
     const rate = limit?.requestsPerSecond;
     const id = rate === undefined ? "" : `${address} ${rate}`;
-    const counter = this.#counters.get(id) ?? {
+    const limiterEntry = this.#counters.get(id) ?? {
       limiter: new AddressLimiter({
         database: this.#database,
         limits: new Map(rate === undefined ? [] : [[address, { requestsPerSecond: rate }]]),
       }),
       server: undefined,
     };
-    this.#counters.set(id, counter);
-    return counter;
+    this.#counters.set(id, limiterEntry);
+    return limiterEntry;
   }
 }
 
-interface Counter {
+interface LimiterEntry {
   readonly limiter: AddressLimiter;
   server: Promise<PermitServer> | undefined;
 }

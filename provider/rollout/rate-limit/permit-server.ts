@@ -24,65 +24,65 @@ export async function startPermitServer(
   limiter: AddressLimiter,
   { isAllowed }: PermitServerOptions,
 ): Promise<PermitServer> {
-  const folder = process.platform === "win32" ? undefined : scratchFolder("permits");
+  const directory = process.platform === "win32" ? undefined : scratchFolder("permits");
   const address =
-    folder === undefined
+    directory === undefined
       ? String.raw`\\.\pipe\email-security-${randomBytes(16).toString("hex")}`
-      : join(folder.path, "s");
+      : join(directory.path, "s");
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    serve(socket, (token, baseUrl) =>
+    serveSocket(socket, (token, baseUrl) =>
       limiter.permitsFor(baseUrl, () => !socket.destroyed && isAllowed(token)),
     );
   });
-  await listen(server, address);
+  await listenOn(server, address);
   server.unref();
   return {
     address,
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
-      folder?.[Symbol.dispose]();
+      directory?.[Symbol.dispose]();
     },
   };
 }
 
-/** @param greet returns the rate limiter for a token and an address. Throws if either is invalid. */
-function serve(socket: Socket, greet: (token: string, baseUrl: string) => Permits): void {
-  let permits: Permits | undefined;
+/** @param authenticate returns the rate limiter for a token and an address. Throws if either is invalid. */
+function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: string) => Permits): void {
+  let tokens: Permits | undefined;
   // A dying child breaks its connection, which the close event already reports.
   socket.on("error", () => {});
   socket.unref();
   onLines(socket, (line) => {
     try {
-      if (permits === undefined) permits = greet(...greetingIn(line));
-      else hear(line, socket, permits);
+      if (tokens === undefined) tokens = authenticate(...parseGreeting(line));
+      else handleLine(line, socket, tokens);
     } catch {
       socket.destroy();
     }
   });
 }
 
-function hear(line: string, socket: Socket, permits: Permits): void {
+function handleLine(line: string, socket: Socket, tokens: Permits): void {
   if (line === "t") {
-    permits.take().then(
+    tokens.take().then(
       () => writeLine(socket, `g ${machineMs()}`),
       (error: unknown) =>
         writeLine(socket, `n ${JSON.stringify(error instanceof Error ? error.message : String(error))}`),
     );
-  } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) permits.refused(Number(line.slice(2)));
+  } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) tokens.refused(Number(line.slice(2)));
   else throw new TypeError("an unknown line");
 }
 
-function greetingIn(line: string): [token: string, baseUrl: string] {
+function parseGreeting(line: string): [token: string, baseUrl: string] {
   const [token, baseUrl] = JSON.parse(line) as unknown[];
   if (typeof token !== "string" || typeof baseUrl !== "string") throw new TypeError("no greeting");
   return [token, baseUrl];
 }
 
-function listen(server: Server, address: string): Promise<void> {
+function listenOn(server: Server, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(address, () => {

@@ -21,39 +21,42 @@ export interface PermitsForReading {
 /**
  * Opens the rate limiter that rollouts share, if there is a limit or a journal. Otherwise there are no limits.
  *
- * @param place the journal, if one is given.
+ * @param journalUrl the journal, if one is given.
  * @throws {JournalError} if it can't be opened.
  */
 export async function permitsForReading(
-  place: string | undefined,
+  journalUrl: string | undefined,
   services: Targets["services"],
   log: (line: string) => void,
 ): Promise<PermitsForReading> {
-  if (place === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
+  if (journalUrl === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
     return { of: () => FREE_PERMITS, grant: async () => undefined, close: async () => {} };
   }
-  const opened = await sharedOrOwn(place, log);
-  const office = new PermitOffice(opened);
+  const database = await openLimitDatabase(journalUrl, log);
+  const broker = new PermitOffice(database);
   return {
-    of: ({ baseUrl }, isAllowed) => office.permits(baseUrl, services.get(baseUrl), isAllowed),
-    grant: async ({ baseUrl }) => await office.grant(baseUrl, services.get(baseUrl), () => true),
+    of: ({ baseUrl }, isAllowed) => broker.permits(baseUrl, services.get(baseUrl), isAllowed),
+    grant: async ({ baseUrl }) => await broker.grant(baseUrl, services.get(baseUrl), () => true),
     close: async () => {
-      await office.close();
-      await opened.close();
+      await broker.close();
+      await database.close();
     },
   };
 }
 
 /** Opens the journal's database, which shares the limits. If it can't be written, as on a full disk, opens one in memory. */
-async function sharedOrOwn(place: string | undefined, log: (line: string) => void): Promise<Database> {
-  const named = place ?? DEFAULT_JOURNAL;
-  const reason = isPostgres(named) || existsSync(named) ? undefined : unwritableReason(named);
-  const opened = reason === undefined ? await openDatabase(named, { log }) : undefined;
-  const why = reason ?? opened?.unwritable;
-  if (opened !== undefined && why === undefined) return opened;
-  await opened?.close();
+async function openLimitDatabase(
+  journalUrl: string | undefined,
+  log: (line: string) => void,
+): Promise<Database> {
+  const url = journalUrl ?? DEFAULT_JOURNAL;
+  const reason = isPostgres(url) || existsSync(url) ? undefined : unwritableReason(url);
+  const database = reason === undefined ? await openDatabase(url, { log }) : undefined;
+  const why = reason ?? database?.unwritable;
+  if (database !== undefined && why === undefined) return database;
+  await database?.close();
   log(
-    `note: this command keeps the limits of addresses by itself and shares them with no rollout. The journal ${quote(named, 500)} can't be written: ${why}`,
+    `note: this command keeps the limits of addresses by itself and shares them with no rollout. The journal ${quote(url, 500)} can't be written: ${why}`,
   );
   return await openInMemory();
 }

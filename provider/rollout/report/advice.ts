@@ -15,8 +15,8 @@ interface Remedy {
   readonly isAnew?: true;
 }
 
-const LOOK_AND_RESUME: Remedy = { act: "Look at it in the service's console" };
-const BETWEEN: Remedy = {
+const INSPECT_AND_RESUME: Remedy = { act: "Look at it in the service's console" };
+const CHECK_SERVICE_ADDRESS: Remedy = {
   act: "See what answers at the service's address: a proxy, a sign-in page, or another service",
 };
 
@@ -33,7 +33,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_NOT_FOUND: {
     act: "Check `baseUrl` in the targets file; where it is right, somebody removed what was being changed",
   },
-  ERR_CONFLICT: LOOK_AND_RESUME,
+  ERR_CONFLICT: INSPECT_AND_RESUME,
   ERR_RATE_LIMITED: {
     act: "See what else asks this service so much; a lower `requestsPerSecond` of its address in the targets file holds for the next rollout",
   },
@@ -41,15 +41,15 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_TIMEOUT: { act: "See whether the service is slow or down" },
   ERR_NETWORK: { act: "Check that the service can be reached from here" },
   ERR_CIRCUIT_OPEN: { act: "See whether the service is down" },
-  ERR_UNEXPECTED_STATUS: BETWEEN,
+  ERR_UNEXPECTED_STATUS: CHECK_SERVICE_ADDRESS,
   ERR_REDIRECT: { act: "Put the address that answers itself into the targets file", isAnew: true },
-  ERR_INVALID_RESPONSE: BETWEEN,
-  ERR_HTML_RESPONSE: BETWEEN,
-  ERR_CONTENT_TYPE: BETWEEN,
-  ERR_EMPTY_BODY: BETWEEN,
-  ERR_BROKEN_BODY: BETWEEN,
-  ERR_WRONG_ENVELOPE: BETWEEN,
-  ERR_RESPONSE_TOO_LARGE: BETWEEN,
+  ERR_INVALID_RESPONSE: CHECK_SERVICE_ADDRESS,
+  ERR_HTML_RESPONSE: CHECK_SERVICE_ADDRESS,
+  ERR_CONTENT_TYPE: CHECK_SERVICE_ADDRESS,
+  ERR_EMPTY_BODY: CHECK_SERVICE_ADDRESS,
+  ERR_BROKEN_BODY: CHECK_SERVICE_ADDRESS,
+  ERR_WRONG_ENVELOPE: CHECK_SERVICE_ADDRESS,
+  ERR_RESPONSE_TOO_LARGE: CHECK_SERVICE_ADDRESS,
   ERR_LIST_UNSTABLE: { act: "Wait until nobody else changes the tenant" },
   ERR_CANCELLED: { act: "Nothing needs to be mended: the run was cancelled" },
   ERR_CUSTOM_TIMEOUT: { act: "Wait until the service is well, or allow more in `customTimeouts`" },
@@ -79,9 +79,9 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   },
   // Errors caused by changes since the plan.
   ERR_PLAN_MOVED: { act: "Somebody changed the tenant since it was planned: look at what", isAnew: true },
-  ERR_MOVED: LOOK_AND_RESUME,
-  ERR_NOT_APPLIED: LOOK_AND_RESUME,
-  ERR_WRONG_LIST: LOOK_AND_RESUME,
+  ERR_MOVED: INSPECT_AND_RESUME,
+  ERR_NOT_APPLIED: INSPECT_AND_RESUME,
+  ERR_WRONG_LIST: INSPECT_AND_RESUME,
   ERR_EXCLUDED: {
     act: "Wait a minute: the list may lag. Where it fails again, clear the exclusion in the service's console",
   },
@@ -135,19 +135,24 @@ export const REMEDIED: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
 /**
  * Formats the advice for a tenant's failure: what to fix, and the command that continues.
  *
- * @param act a more specific action than the one for the error code.
- * @param next undefined for a tenant that could not be planned.
+ * @param action a more specific action than the one for the error code.
+ * @param nextCommands undefined for a tenant that could not be planned.
  */
-export function adviceOn(code: string, act: string | undefined, next: NextCommands | undefined): string {
+export function adviceOn(
+  code: string,
+  action: string | undefined,
+  nextCommands: NextCommands | undefined,
+): string {
   const remedy = REMEDIES[code] ?? { act: "See the message, and mend its cause" };
-  const first = act ?? remedy.act;
-  if (next === undefined) return `${first}; then plan the rollout anew.`;
-  if (act !== undefined || remedy.isAnew !== true) return `${first}; then go on: \`${next.resume}\`.`;
-  return `${first}. This rollout keeps its files and its plan, so begin a new one after that: \`${next.anew}\`.`;
+  const firstStep = action ?? remedy.act;
+  if (nextCommands === undefined) return `${firstStep}; then plan the rollout anew.`;
+  if (action !== undefined || remedy.isAnew !== true)
+    return `${firstStep}; then go on: \`${nextCommands.resume}\`.`;
+  return `${firstStep}. This rollout keeps its files and its plan, so begin a new one after that: \`${nextCommands.anew}\`.`;
 }
 
 /** Adapts advice to a rollout that is abandoned or rolled back, and can't be resumed. */
 export function adviceOnEnded(advice: string, state: "abandoned" | "rolled-back"): string {
-  const begin = `. This rollout is ${state.replace("-", " ")}, so begin a new one after that.`;
-  return advice.replace(/; then go on: `[^`]*`\.$/, begin);
+  const newRolloutText = `. This rollout is ${state.replace("-", " ")}, so begin a new one after that.`;
+  return advice.replace(/; then go on: `[^`]*`\.$/, newRolloutText);
 }

@@ -27,16 +27,16 @@ export function rankChange(
 
 /** Ranks a change of one tenant: 0 for the most dangerous. */
 export function rankTenantChange(change: TenantChange): number {
-  const has = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
-  const alarms = { danger: has("danger"), accepted: has("accepted"), warning: has("warning") };
+  const hasAlarm = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
+  const alarms = { danger: hasAlarm("danger"), accepted: hasAlarm("accepted"), warning: hasAlarm("warning") };
   return rankChange(reportedTransition(change), alarms);
 }
 
 /** Sorts tenants by their most dangerous changes, the worst first. Tenants of equal rank keep their order. */
 export function sortTenantsByDanger(tenants: readonly TenantReport[]): TenantReport[] {
-  const rank = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
+  const rankTenant = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
   return tenants
-    .map((tenant) => ({ tenant, rank: rank(tenant) }))
+    .map((tenant) => ({ tenant, rank: rankTenant(tenant) }))
     .sort((one, other) => one.rank - other.rank)
     .map(({ tenant }) => tenant);
 }

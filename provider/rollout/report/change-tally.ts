@@ -17,29 +17,34 @@ export interface SharedChange extends Omit<TenantChange, "alarm"> {
  * the first few changes. A counted change is counted in all tenants.
  */
 export class ChangeTally {
-  readonly #shared = new Map<string, Counted>();
-  readonly #most: number;
-  #tenants = 0;
+  readonly #changesByKey = new Map<string, MutableSharedChange>();
+  readonly #maxChanges: number;
+  #tenantCount = 0;
 
-  /** @param most the maximum number of different changes. Any further change is left out in every tenant. */
-  constructor(most = MOST_CHANGES) {
-    this.#most = most;
+  /** @param maxChanges the maximum number of different changes. Any further change is left out in every tenant. */
+  constructor(maxChanges = MAX_CHANGES) {
+    this.#maxChanges = maxChanges;
   }
 
   /** @param changes all changes of the tenant's plan. Call this once for each tenant. */
   add(tenant: string, changes: readonly TenantChange[]): void {
     if (changes.length === 0) return;
-    this.#tenants += 1;
-    const own = new Map<string, number>();
+    this.#tenantCount += 1;
+    const occurrences = new Map<string, number>();
     for (const { alarm, ...change } of changes) {
       const key = JSON.stringify([change.sign, change.kind, change.list ?? "", change.value]);
       // Two entries with the same value look alike but are two changes, for example with different verdict scopes.
-      const nth = (own.get(key) ?? 0) + 1;
-      own.set(key, nth);
-      const counted = this.#counted(nth === 1 ? key : `${key} ${nth}`, change, alarm, tenant);
-      if (counted === undefined) continue;
-      counted.tenants += 1;
-      if (alarm !== undefined) counted.alarms[alarm] += 1;
+      const occurrence = (occurrences.get(key) ?? 0) + 1;
+      occurrences.set(key, occurrence);
+      const countedChange = this.#findOrAddChange(
+        occurrence === 1 ? key : `${key} ${occurrence}`,
+        change,
+        alarm,
+        tenant,
+      );
+      if (countedChange === undefined) continue;
+      countedChange.tenants += 1;
+      if (alarm !== undefined) countedChange.alarms[alarm] += 1;
     }
   }
 
@@ -48,43 +53,51 @@ export class ChangeTally {
    * the order of a plan. The order doesn't depend on which tenant was planned first.
    */
   get changes(): readonly SharedChange[] {
-    const keyed = [...this.#shared.values()].map((change) => [rankOf(change), change] as const);
-    return keyed
+    const rankedChanges = [...this.#changesByKey.values()].map(
+      (change) => [buildSortKey(change), change] as const,
+    );
+    return rankedChanges
       .sort(([one], [other]) => {
-        const at = one.findIndex((part, index) => part !== other[index]);
-        return at < 0 ? 0 : (one[at] ?? 0) < (other[at] ?? 0) ? -1 : 1;
+        const index = one.findIndex((part, index) => part !== other[index]);
+        return index < 0 ? 0 : (one[index] ?? 0) < (other[index] ?? 0) ? -1 : 1;
       })
       .map(([, change]) => change);
   }
 
-  #counted(
+  #findOrAddChange(
     key: string,
     change: Omit<TenantChange, "alarm">,
     alarm: TenantChange["alarm"],
     tenant: string,
-  ): Counted | undefined {
-    const known = this.#shared.get(key);
-    if (known !== undefined) return known;
+  ): MutableSharedChange | undefined {
+    const existing = this.#changesByKey.get(key);
+    if (existing !== undefined) return existing;
     // A single tenant's plan is in memory anyway, so none of its changes are left out. Dangerous changes have room of their own, so that a
     // large number of harmless ones can't displace them.
-    const most = alarm === "danger" || isDangerous(reportedTransition(change)) ? 2 * this.#most : this.#most;
-    if (this.#shared.size >= most && this.#tenants > 1) return undefined;
-    const counted = { ...change, tenants: 0, first: tenant, alarms: { danger: 0, accepted: 0, warning: 0 } };
-    this.#shared.set(key, counted);
-    return counted;
+    const limit =
+      alarm === "danger" || isDangerous(reportedTransition(change)) ? 2 * this.#maxChanges : this.#maxChanges;
+    if (this.#changesByKey.size >= limit && this.#tenantCount > 1) return undefined;
+    const countedChange = {
+      ...change,
+      tenants: 0,
+      first: tenant,
+      alarms: { danger: 0, accepted: 0, warning: 0 },
+    };
+    this.#changesByKey.set(key, countedChange);
+    return countedChange;
   }
 }
 
-type Counted = Omit<SharedChange, "tenants" | "alarms"> & {
+type MutableSharedChange = Omit<SharedChange, "tenants" | "alarms"> & {
   tenants: number;
   alarms: { danger: number; accepted: number; warning: number };
 };
 
 /** Takes some megabytes. */
-const MOST_CHANGES = 20_000;
+const MAX_CHANGES = 20_000;
 
 /** Returns a sort key, which is compared part by part, in ascending order. */
-function rankOf({
+function buildSortKey({
   alarms,
   tenants,
   first,
@@ -93,10 +106,10 @@ function rankOf({
   list,
   value,
 }: SharedChange): readonly (number | string)[] {
-  const alarm = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
+  const alarmRank = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
   return [
     rankChange(reportedTransition({ sign, kind, ...(list === undefined ? {} : { list }) }), alarms),
-    alarm,
+    alarmRank,
     -tenants,
     tenants === 1 ? first : "",
     list?.endsWith("allow") === true ? 0 : 1,

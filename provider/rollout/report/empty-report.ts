@@ -3,7 +3,7 @@ import { REPORT_FORMAT, type RolloutReport } from "../model/rollout-report";
 import type { Task } from "../model/task";
 
 /** Builds the report of a task that applies to no tenant. There is no rollout for it. */
-export function emptyReport(source: string, task: Task, reason: string): RolloutReport {
+export function emptyReport(source: string, mode: Task, reason: string): RolloutReport {
   const now = new Date().toISOString();
   return {
     format: REPORT_FORMAT,
@@ -16,7 +16,7 @@ export function emptyReport(source: string, task: Task, reason: string): Rollout
     digest: "none",
     createdAt: now,
     finishedAt: now,
-    task,
+    task: mode,
     counts: NO_COUNTS,
     waves: [],
     tenants: [],

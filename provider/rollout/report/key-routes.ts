@@ -29,11 +29,11 @@ export function keyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[]
 }
 
 /** Formats one route of a rollout with `all` tenants. */
-export function routeWords({ address, keyFrom, tenants }: KeyRoute, all: number): Words {
-  const [only = ""] = tenants;
-  const whose: Words =
+export function routeWords({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): Words {
+  const [onlyTenant = ""] = tenants;
+  const keysText: Words =
     tenants.length === 1
-      ? say`the key of ${given(only)}`
-      : [`the keys of ${tenants.length === all ? "all " : ""}${counted(tenants.length, "tenant")}`];
-  return say`${given(address)} is sent ${whose}, from ${sentence(keyFrom)}`;
+      ? say`the key of ${given(onlyTenant)}`
+      : [`the keys of ${tenants.length === tenantCount ? "all " : ""}${counted(tenants.length, "tenant")}`];
+  return say`${given(address)} is sent ${keysText}, from ${sentence(keyFrom)}`;
 }

@@ -10,24 +10,25 @@ export interface SharedLoosening {
 
 /** Groups the overrides of hundreds of tenants, so that a reviewer sees each only once. The most common come first. */
 export function sharedLoosenings(tenants: readonly TenantReport[]): readonly SharedLoosening[] {
-  const shared = new Map<string, { what: string; tenants: string[] }>();
+  const byText = new Map<string, { what: string; tenants: string[] }>();
   for (const { name, loosened = [] } of tenants) {
-    for (const what of loosened) {
-      const key = what.replaceAll(name, "…");
-      const known = shared.get(key);
-      if (known === undefined) shared.set(key, { what, tenants: [name] });
-      else known.tenants.push(name);
+    for (const text of loosened) {
+      const key = text.replaceAll(name, "…");
+      const existing = byText.get(key);
+      if (existing === undefined) byText.set(key, { what: text, tenants: [name] });
+      else existing.tenants.push(name);
     }
   }
-  return [...shared.values()].sort((one, other) => other.tenants.length - one.tenants.length);
+  return [...byText.values()].sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
 /** For example: `settings/acme.yaml:4: …; the same in globex, initech, and 7 more`. */
-export function looseningWords({ what, tenants: [, ...others] }: SharedLoosening): Words {
-  if (others.length === 0) return [sentence(what)];
-  const names = others.slice(0, NAMED).map((name): Words => [given(name)]);
-  const more = others.length > NAMED ? `, and ${number(others.length - NAMED)} more` : "";
-  return say`${sentence(what)}; the same in ${join(names, ", ")}${more}`;
+export function looseningWords({ what, tenants: [, ...otherTenants] }: SharedLoosening): Words {
+  if (otherTenants.length === 0) return [sentence(what)];
+  const names = otherTenants.slice(0, MAX_NAMES).map((name): Words => [given(name)]);
+  const suffix =
+    otherTenants.length > MAX_NAMES ? `, and ${number(otherTenants.length - MAX_NAMES)} more` : "";
+  return say`${sentence(what)}; the same in ${join(names, ", ")}${suffix}`;
 }
 
-const NAMED = 5;
+const MAX_NAMES = 5;

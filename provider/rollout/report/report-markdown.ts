@@ -44,42 +44,49 @@ export function reportMarkdown(
 ): string {
   if (!(limit >= MIN_LIMIT))
     throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
-  const told = toldRollout(report);
-  const head = `${mark}\n${headOf(report, told)}`;
-  const foot = `Digest: ${markdownCode(report.digest, 100)}\n`;
-  let left = limit - bytesOf(head) - bytesOf(foot);
-  const sections = sectionsOf(report, told);
-  const shown = sections.map((section, index) => {
-    const others = sections.length - index - 1;
-    const text = section(Math.min(left - others * RESERVE, Math.max(RESERVE, left * SHARE)));
-    left -= bytesOf(text);
+  const view = toldRollout(report);
+  const head = `${mark}\n${renderReportHeadMarkdown(report, view)}`;
+  const footer = `Digest: ${markdownCode(report.digest, 100)}\n`;
+  let remainingBytes = limit - bytesOf(head) - bytesOf(footer);
+  const sections = buildReportSections(report, view);
+  const renderedSections = sections.map((section, index) => {
+    const remainingCount = sections.length - index - 1;
+    const text = section(
+      Math.min(
+        remainingBytes - remainingCount * SECTION_RESERVE,
+        Math.max(SECTION_RESERVE, remainingBytes * SECTION_SHARE),
+      ),
+    );
+    remainingBytes -= bytesOf(text);
     return text;
   });
-  return [head, ...shown, foot].join("");
+  return [head, ...renderedSections, footer].join("");
 }
 
 /** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
 /** The room for the summary of a section: a heading and a count. */
-const RESERVE = 1_500;
+const SECTION_RESERVE = 1_500;
 /** The share of the remaining room that a section may take, so that even the last section gets some. */
-const SHARE = 0.7;
+const SECTION_SHARE = 0.7;
 
-/** Renders Markdown in at most `room` bytes. {@link RESERVE} bytes are enough. */
-type Section = (room: number) => string;
+/** Renders Markdown in at most `room` bytes. {@link SECTION_RESERVE} bytes are enough. */
+type SectionRenderer = (maxBytes: number) => string;
 
-function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
+function buildReportSections(report: RolloutReport, { failures }: ToldRollout): SectionRenderer[] {
   const { waves, tenants, skipped = [] } = report;
-  const words = rolloutWords(report);
-  const others = sortTenantsByDanger(tenants.filter(({ state }) => state !== "failed"));
-  const looser = sharedLoosenings(tenants);
+  const labels = rolloutWords(report);
+  const otherTenants = sortTenantsByDanger(tenants.filter(({ state }) => state !== "failed"));
+  const overrides = sharedLoosenings(tenants);
   return [
-    ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
-    ...(skipped.length === 0 ? [] : [(room: number) => skippedList(skipped, room)]),
-    ...(looser.length === 0 ? [] : [(room: number) => loosenedMarkdown(looser, room)]),
-    ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
-    ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
-    ...(tenants.length === 0 ? [] : [(room: number) => keysMarkdown(tenants, room)]),
+    ...(failures.length === 0 ? [] : [(maxBytes: number) => renderFailuresMarkdown(failures, maxBytes)]),
+    ...(skipped.length === 0 ? [] : [(maxBytes: number) => renderSkippedMarkdown(skipped, maxBytes)]),
+    ...(overrides.length === 0 ? [] : [(maxBytes: number) => loosenedMarkdown(overrides, maxBytes)]),
+    ...(waves.length === 0 ? [] : [(maxBytes: number) => renderWaveTable(report, labels, maxBytes)]),
+    ...(otherTenants.length === 0
+      ? []
+      : [(maxBytes: number) => renderTenantTable(otherTenants, labels, maxBytes)]),
+    ...(tenants.length === 0 ? [] : [(maxBytes: number) => keysMarkdown(tenants, maxBytes)]),
   ];
 }
 
@@ -90,7 +97,7 @@ const ALERTS: Readonly<Record<RolloutMood, string>> = {
   running: "NOTE",
 };
 
-function headOf(
+function renderReportHeadMarkdown(
   { source, advice }: RolloutReport,
   { mood, verdict, headline, standing, tallies, facts }: ToldRollout,
 ): string {
@@ -106,7 +113,7 @@ function headOf(
     markdownWords(join(facts, " · "), { limit: 60 }),
     "",
     ...advice
-      .slice(0, MOST_ADVICE)
+      .slice(0, MAX_ADVICE)
       .flatMap(({ why, command }) => [
         markdownWords([sentence(why)], { limit: 200 }),
         "",
@@ -116,110 +123,124 @@ function headOf(
   ].join("\n");
 }
 
-const MOST_ADVICE = 3;
+const MAX_ADVICE = 3;
 
-function failed(all: readonly TenantReport[], room: number): string {
+function renderFailuresMarkdown(failedTenants: readonly TenantReport[], maxBytes: number): string {
   return filled(
-    `### Failed (${number(all.length)})\n\n`,
-    [all.map((tenant) => () => failureText(tenant)), all.map((tenant) => () => failureLine(tenant))],
-    room,
-    (rest) => `… and ${number(rest)} more that failed.\n\n`,
+    `### Failed (${number(failedTenants.length)})\n\n`,
+    [
+      failedTenants.map((tenant) => () => renderFailure(tenant)),
+      failedTenants.map((tenant) => () => renderFailureLine(tenant)),
+    ],
+    maxBytes,
+    (hiddenCount) => `… and ${number(hiddenCount)} more that failed.\n\n`,
   );
 }
 
-function failureText(tenant: TenantReport): string {
+function renderFailure(tenant: TenantReport): string {
   const { name, wave, host, error } = tenant;
-  const facts: Words[] =
+  const details: Words[] =
     error === undefined
       ? []
       : [
           say`Why: ${sentence(error.message)} (${given(error.code)}) ${touchedWords(tenant)}`,
           say`What to do: ${sentence(error.advice)}`,
         ];
-  const lines = facts.map((words) => `- ${markdownWords(words, { limit: 500 }).trimEnd()}`);
-  const where = markdownWords(say`wave ${given(wave)}, ${given(host)}`, { limit: 80 });
-  return [`#### ✗ ${markdownCode(name, 200)} (${where})`, "", ...lines, "", ""].join("\n");
+  const lines = details.map((detail) => `- ${markdownWords(detail, { limit: 500 }).trimEnd()}`);
+  const locationText = markdownWords(say`wave ${given(wave)}, ${given(host)}`, { limit: 80 });
+  return [`#### ✗ ${markdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
 }
 
-function skippedList(all: NonNullable<RolloutReport["skipped"]>, room: number): string {
+function renderSkippedMarkdown(
+  skippedTenants: NonNullable<RolloutReport["skipped"]>,
+  maxBytes: number,
+): string {
   return `${filled(
-    `### ${skippedHeading(all)}\n\n`,
-    [all.map((one) => () => `- ${markdownWords(skippedWords(one), { limit: 500 }).trimEnd()}\n`)],
-    room - 1,
-    (rest) => `… and ${number(rest)} more.\n`,
+    `### ${skippedHeading(skippedTenants)}\n\n`,
+    [
+      skippedTenants.map(
+        (skippedTenant) => () =>
+          `- ${markdownWords(skippedWords(skippedTenant), { limit: 500 }).trimEnd()}\n`,
+      ),
+    ],
+    maxBytes - 1,
+    (hiddenCount) => `… and ${number(hiddenCount)} more.\n`,
   )}\n`;
 }
 
 /** Renders the overrides that tenants share, in at most `room` bytes. */
-export function loosenedMarkdown(all: readonly SharedLoosening[], room: number): string {
+export function loosenedMarkdown(overrides: readonly SharedLoosening[], maxBytes: number): string {
   return `${filled(
-    `### ${LOOSENED} (${number(all.length)})\n\n`,
-    [all.map((one) => () => `- ${markdownWords(looseningWords(one), { limit: 500 })}\n`)],
-    room - 1,
-    (rest) => `… and ${number(rest)} more.\n`,
+    `### ${LOOSENED} (${number(overrides.length)})\n\n`,
+    [overrides.map((override) => () => `- ${markdownWords(looseningWords(override), { limit: 500 })}\n`)],
+    maxBytes - 1,
+    (hiddenCount) => `… and ${number(hiddenCount)} more.\n`,
   )}\n`;
 }
 
-function failureLine({ name, error }: TenantReport): string {
+function renderFailureLine({ name, error }: TenantReport): string {
   const code = error === undefined ? "" : `: ${markdownCode(error.code, 60)}`;
   return `- ✗ ${markdownCode(name, 80)}${code}\n`;
 }
 
-function waveTable(report: RolloutReport, words: RolloutWords, room: number): string {
+function renderWaveTable(report: RolloutReport, labels: RolloutWords, maxBytes: number): string {
   const times = waveTimes(report);
   const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
-  const rows = report.waves.map((wave) => () => `${waveRow(wave, words, times.get(wave.name)?.workMs)}\n`);
-  return `${filled(head, [rows], room, (rest) => `… and ${number(rest)} more waves.\n`)}\n`;
+  const rows = report.waves.map(
+    (wave) => () => `${renderWaveRow(wave, labels, times.get(wave.name)?.workMs)}\n`,
+  );
+  return `${filled(head, [rows], maxBytes, (hiddenCount) => `… and ${number(hiddenCount)} more waves.\n`)}\n`;
 }
 
-function waveRow(wave: WaveReport, words: RolloutWords, took: number | undefined): string {
-  const { sign } = words.waves[wave.state];
+function renderWaveRow(wave: WaveReport, labels: RolloutWords, workMs: number | undefined): string {
+  const { sign } = labels.waves[wave.state];
   return markdownRow([
-    say`${sign} ${given(wave.name)} ${waveStateWords(wave, words)}`,
+    say`${sign} ${given(wave.name)} ${waveStateWords(wave, labels)}`,
     say`${throughOf(wave.counts)} of ${wave.tenants}`,
-    waveWords(wave, words),
-    [took === undefined ? "" : duration(took)],
+    waveWords(wave, labels),
+    [workMs === undefined ? "" : duration(workMs)],
   ]);
 }
 
-function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: number): string {
-  const close = "\n</details>\n\n";
+function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutWords, maxBytes: number): string {
+  const closing = "\n</details>\n\n";
   const head = [
-    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${counted(all.length, "tenant")} that did not fail${all.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
+    `<details${tenants.length <= MAX_UNFOLDED ? " open" : ""}><summary>${counted(tenants.length, "tenant")} that did not fail${tenants.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
     "",
     "| Tenant | Wave | Planned changes | Took |",
     "|---|---|---|---|",
     "",
   ].join("\n");
-  const rows = all.map((tenant) => () => `${tenantRow(tenant, words, MOST_CHANGES)}\n`);
-  const short = all.map((tenant) => () => `${tenantRow(tenant, words, 0)}\n`);
-  return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
+  const rows = tenants.map((tenant) => () => `${renderTenantRowMarkdown(tenant, labels, MAX_ROW_CHANGES)}\n`);
+  const shortRows = tenants.map((tenant) => () => `${renderTenantRowMarkdown(tenant, labels, 0)}\n`);
+  return `${filled(head, [rows, shortRows], maxBytes - closing.length, (hiddenCount) => `… and ${number(hiddenCount)} more.\n`)}${closing}`;
 }
 
 /** Renders which addresses get which keys, in at most `room` bytes. Tenants with the same route share a line. */
-export function keysMarkdown(tenants: readonly TenantReport[], room: number): string {
+export function keysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
   const lines = keyRoutes(tenants).map(
     (route) => () => `- ${markdownWords(routeWords(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
   );
-  return `${filled("### Keys\n\n", [lines], room - 1, (rest) => `… and ${number(rest)} more.\n`)}\n`;
+  return `${filled("### Keys\n\n", [lines], maxBytes - 1, (hiddenCount) => `… and ${number(hiddenCount)} more.\n`)}\n`;
 }
 
 /** The maximum number of rows to show without expanding them. */
-const MOST_OPEN = 20;
-const MOST_CHANGES = 3;
+const MAX_UNFOLDED = 20;
+const MAX_ROW_CHANGES = 3;
 
-function tenantRow(tenant: TenantReport, words: RolloutWords, limit: number): string {
-  const { sign, word } = words.tenants[tenant.state];
-  const shown = tenant.changes.slice(0, limit);
-  const more = leftOut(tenant) + tenant.changes.length - shown.length;
-  const changes = shown.map(
+function renderTenantRowMarkdown(tenant: TenantReport, labels: RolloutWords, limit: number): string {
+  const { sign, word } = labels.tenants[tenant.state];
+  const visible = tenant.changes.slice(0, limit);
+  const hiddenCount = leftOut(tenant) + tenant.changes.length - visible.length;
+  const changes = visible.map(
     (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${valueWords(change.value)}`,
   );
-  const all: Words[] = limit === 0 || more === 0 ? changes : [...changes, [leftOutText(more)]];
+  const changeTexts: Words[] =
+    limit === 0 || hiddenCount === 0 ? changes : [...changes, [leftOutText(hiddenCount)]];
   return markdownRow([
     say`${sign} ${given(tenant.name)} ${word}`,
     [given(tenant.wave)],
-    limit === 0 ? [plannedText(tenant)] : join(all, "<br>"),
+    limit === 0 ? [plannedText(tenant)] : join(changeTexts, "<br>"),
     [tenant.durationMs === undefined ? "" : duration(tenant.durationMs)],
   ]);
 }

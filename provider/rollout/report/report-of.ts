@@ -23,22 +23,22 @@ import { adviceOnRest } from "./rollback-rest";
 /**
  * Builds the report of a rollout from the journal.
  *
- * @param isHeld whether a run holds the rollout now.
+ * @param isLocked whether a run holds the rollout now.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
 export async function reportOf(
   journal: Journal,
   id: string,
-  isHeld: boolean,
+  isLocked: boolean,
   commands: RolloutCommands,
 ): Promise<RolloutReport> {
-  const { record, tenants, report } = await recorded(journal, id, isHeld);
+  const { record, tenants, report } = await readRecordedRollout(journal, id, isLocked);
   return {
     ...report,
     advice: [
-      ...(await adviceOn(journal, record, isHeld, commands)),
-      ...(await adviceOnSkipping(journal, record, tenants, commands)),
-      ...adviceOnAbandoning(record, tenants, commands),
+      ...(await adviceOn(journal, record, isLocked, commands)),
+      ...(await adviseSkips(journal, record, tenants, commands)),
+      ...adviseAbandon(record, tenants, commands),
     ],
   };
 }
@@ -51,9 +51,9 @@ export async function reportOf(
 export async function pastReport(
   journal: JournalReader,
   id: string,
-  isHeld: boolean,
+  isLocked: boolean,
 ): Promise<RolloutReport> {
-  return (await recorded(journal, id, isHeld)).report;
+  return (await readRecordedRollout(journal, id, isLocked)).report;
 }
 
 interface RecordedRollout {
@@ -63,21 +63,25 @@ interface RecordedRollout {
   readonly report: RolloutReport;
 }
 
-async function recorded(journal: JournalReader, id: string, isHeld: boolean): Promise<RecordedRollout> {
+async function readRecordedRollout(
+  journal: JournalReader,
+  id: string,
+  isLocked: boolean,
+): Promise<RecordedRollout> {
   const record = await journal.record(id);
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countsOf(tenants);
   const rolledBackBy = await wholeRollbackOf(journal, record);
-  const since = state === "waiting" ? await waitingSince(journal.database, id) : undefined;
+  const waitingSinceMs = state === "waiting" ? await waitingSince(journal.database, id) : undefined;
   const report: RolloutReport = {
     format: REPORT_FORMAT,
     id,
     source: spec.source,
     state,
-    isHeld,
+    isHeld: isLocked,
     ...(reason === undefined ? {} : { reason }),
-    ...(since === undefined ? {} : { waitingSince: iso(since) }),
+    ...(waitingSinceMs === undefined ? {} : { waitingSince: iso(waitingSinceMs) }),
     advice: [],
     digest,
     createdAt: iso(createdAtMs),
@@ -100,24 +104,27 @@ async function recorded(journal: JournalReader, id: string, isHeld: boolean): Pr
         unseen = [],
         closed = [],
       } = spec.waves[index] ?? {};
-      const own = tenants.filter((tenant) => tenant.wave === index);
+      const waveTenants = tenants.filter((tenant) => tenant.wave === index);
       return {
         name,
-        state: ENDED.has(state) && wave.state !== "done" && wave.state !== "pending" ? "stopped" : wave.state,
-        tenants: own.length,
-        counts: countsOf(own),
+        state:
+          ENDED_STATES.has(state) && wave.state !== "done" && wave.state !== "pending"
+            ? "stopped"
+            : wave.state,
+        tenants: waveTenants.length,
+        counts: countsOf(waveTenants),
         maxConcurrent,
         tolerated,
         after: { soakMs, isChecked: health !== undefined, isGated: gate },
         ...(closed.length === 0 ? {} : { closed: [...new Set(closed.map(({ text }) => text))] }),
-        ...(unseen.length === 0 ? {} : { unseen: unseen.map((one) => one.name) }),
+        ...(unseen.length === 0 ? {} : { unseen: unseen.map((tenant) => tenant.name) }),
         ...(wave.startedAtMs === undefined ? {} : { startedAt: iso(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: iso(wave.finishedAtMs) }),
         ...(wave.soakUntilMs === undefined ? {} : { soakUntil: iso(wave.soakUntilMs) }),
         ...(wave.health === undefined ? {} : { health: wave.health }),
       };
     }),
-    tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "", state)),
+    tenants: tenants.map((tenant) => buildTenantReport(tenant, spec.waves[tenant.wave]?.name ?? "", state)),
   };
   return { record, tenants, report };
 }
@@ -127,9 +134,9 @@ export function reportOfSkipped({ name, sinceMs, by, reason }: SkippedTenant): S
   return { name, since: iso(sinceMs), ...(by === undefined ? {} : { by }), reason };
 }
 
-function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutState): TenantReport {
+function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: RolloutState): TenantReport {
   const { name, state, target, summary, attempt, worker, error, startedAtMs, finishedAtMs } = tenant;
-  const isEnded = rollout === "abandoned" || rollout === "rolled-back";
+  const isClosed = rolloutState === "abandoned" || rolloutState === "rolled-back";
   return {
     name,
     labels: target.labels,
@@ -148,7 +155,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutStat
     ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
     ...(error === undefined
       ? {}
-      : { error: isEnded ? { ...error, advice: adviceOnEnded(error.advice, rollout) } : error }),
+      : { error: isClosed ? { ...error, advice: adviceOnEnded(error.advice, rolloutState) } : error }),
     attempts: attempt,
     ...(worker === undefined ? {} : { worker }),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -160,46 +167,56 @@ function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutStat
 }
 
 /** The states in which a rollout has ended early, so that its unfinished waves count as stopped. */
-const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
+const ENDED_STATES: ReadonlySet<RolloutState> = new Set<RolloutState>([
+  "stopped",
+  "abandoned",
+  "rolled-back",
+]);
 
 /** Lists the next steps for a rollout. The commands suit the present state of the journal. */
 export async function adviceOn(
   journal: Journal,
   record: RolloutRecord,
-  isHeld: boolean,
+  isLocked: boolean,
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
   const { id, state, spec } = record;
-  if (state === "planned" || (state === "running" && isHeld)) return [];
-  if (state === "abandoned") return await rollingBack(journal, record, commands);
-  if (state === "rolled-back") return await adviceOnRolledBack(journal, record, commands);
-  const resume = (why: string): Advice => ({ why, command: commands.resume(id) });
+  if (state === "planned" || (state === "running" && isLocked)) return [];
+  if (state === "abandoned") return await adviseRollback(journal, record, commands);
+  if (state === "rolled-back") return await adviseRolledBack(journal, record, commands);
+  const adviseResume = (reason: string): Advice => ({ why: reason, command: commands.resume(id) });
   switch (state) {
     case "waiting":
       return [
         { why: "When what it did is well, go on:", command: commands.resume(id) },
-        ...(await rollingBack(journal, record, commands)),
+        ...(await adviseRollback(journal, record, commands)),
       ];
     case "stopped":
       return [
-        resume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
-        ...(await rollingBack(journal, record, commands)),
+        adviseResume(
+          "Once the cause is mended, go on: what failed is tried again, and what is done stays done:",
+        ),
+        ...(await adviseRollback(journal, record, commands)),
       ];
     case "running":
-      return [resume("Go on where it was:"), ...(await rollingBack(journal, record, commands))];
+      return [adviseResume("Go on where it was:"), ...(await adviseRollback(journal, record, commands))];
     case "done": {
       const tenants = await journal.tenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
       const canRetry = (await retriable(journal.database, await journal.records())).has(id);
       // Repeats the rollback with the same revision.
-      const [, to] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
-      const isPlain = spec.rollsBack === undefined && spec.task === undefined;
-      const unmanaged = isPlain
+      const [, revision] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
+      const isRegular = spec.rollsBack === undefined && spec.task === undefined;
+      const unmanaged = isRegular
         ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined)
         : [];
       return [
         ...(canRetry
-          ? [resume("Once their causes are mended, try the failed tenants again, by the files of then:")]
+          ? [
+              adviseResume(
+                "Once their causes are mended, try the failed tenants again, by the files of then:",
+              ),
+            ]
           : []),
         ...(unplanned > 0
           ? [
@@ -208,7 +225,7 @@ export async function adviceOn(
                 command:
                   spec.rollsBack === undefined
                     ? commands.plan(spec.source, [], spec.task)
-                    : commands.rollback(spec.rollsBack, to),
+                    : commands.rollback(spec.rollsBack, revision),
               },
             ]
           : []),
@@ -218,7 +235,7 @@ export async function adviceOn(
                 why: "Unmanaged allows stay. To see who made each, and when:",
                 command: commands.fleetStatus(
                   spec.source,
-                  unmanaged.length > NAMED ? [] : unmanaged.map(({ name }) => name),
+                  unmanaged.length > MAX_COMMAND_NAMES ? [] : unmanaged.map(({ name }) => name),
                 ),
               },
             ]
@@ -229,43 +246,45 @@ export async function adviceOn(
 }
 
 /** The maximum number of tenants to name in a command. */
-const NAMED = 5;
+const MAX_COMMAND_NAMES = 5;
 
 /** Explains how to continue without the failed tenants, and how to unskip the tenants that are still skipped. */
-async function adviceOnSkipping(
+async function adviseSkips(
   { database }: Journal,
   { state, spec }: RolloutRecord,
   tenants: readonly TenantRecord[],
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
-  const failed = state === "stopped" ? tenants.filter((one) => one.state === "failed") : [];
+  const failed = state === "stopped" ? tenants.filter((tenant) => tenant.state === "failed") : [];
   const advice: Advice[] = [];
-  if (failed.length > 0 && failed.length <= NAMED) {
-    const it = failed.length === 1 ? "what failed" : "those that failed";
+  if (failed.length > 0 && failed.length <= MAX_COMMAND_NAMES) {
+    const failedText = failed.length === 1 ? "what failed" : "those that failed";
     advice.push({
-      why: `To go on without ${it}, skip it; then resume:`,
+      why: `To go on without ${failedText}, skip it; then resume:`,
       command: commands.skip(
         failed.map(({ name }) => name),
         spec.source,
       ),
     });
   }
-  const left = new Set((spec.skipped ?? []).map(({ name }) => name));
-  if (left.size === 0) return advice;
-  const standing = [...(await standingSkips(database, spec)).values()].filter(({ name }) => left.has(name));
-  if (standing.length === 0) return advice;
-  const names = standing.slice(0, NAMED).map(({ name }) => name);
+  const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
+  if (skippedNames.size === 0) return advice;
+  const activeSkips = [...(await standingSkips(database, spec)).values()].filter(({ name }) =>
+    skippedNames.has(name),
+  );
+  if (activeSkips.length === 0) return advice;
+  const names = activeSkips.slice(0, MAX_COMMAND_NAMES).map(({ name }) => name);
   return [
     ...advice,
     {
-      why: `To unskip what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
+      why: `To unskip what is skipped${activeSkips.length > MAX_COMMAND_NAMES ? ", the first of them" : ""}:`,
       command: commands.unskip(names, spec.source),
     },
   ];
 }
 
 /** A stopped rollout blocks the new one that some failures need. */
-function adviceOnAbandoning(
+function adviseAbandon(
   { id, state }: RolloutRecord,
   tenants: readonly TenantRecord[],
   commands: RolloutCommands,
@@ -276,21 +295,21 @@ function adviceOnAbandoning(
 }
 
 /** An open rollback shows how far it has come. Once it has ended, the remaining tenants can be rolled back again. */
-async function adviceOnRolledBack(
+async function adviseRolledBack(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
-  const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
-  if (back === undefined) return await rollingBack(journal, record, commands);
-  if (!isOpen(back)) return await adviceOnRest(journal, record, commands);
+  const rollback = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
+  if (rollback === undefined) return await adviseRollback(journal, record, commands);
+  if (!isOpen(rollback)) return await adviceOnRest(journal, record, commands);
   if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
-  const why = "It is not rolled back everywhere yet. See how far that is:";
-  return [{ why, command: commands.status(back.id) }];
+  const reason = "It is not rolled back everywhere yet. See how far that is:";
+  return [{ why: reason, command: commands.status(rollback.id) }];
 }
 
 /** Only a rollout that has begun a tenant can be rolled back. A rollback can't. */
-async function rollingBack(
+async function adviseRollback(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,

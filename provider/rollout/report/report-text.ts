@@ -31,24 +31,24 @@ export function reportText(
   report: RolloutReport,
   { color = false, width = 80, limit = 10 }: ReportTextOptions = {},
 ): string {
-  const told = toldRollout(report);
-  const paper = new Paper(color, width);
-  paper.text(say`Rollout of ${given(report.source)}`, { style: "bold" });
-  paper.text(join(told.facts, " · "), { style: "dim" });
-  paper.gap();
-  paper.labelled(told.verdict.toUpperCase(), told.headline, { style: MOOD_STYLES[told.mood] });
-  paper.text([told.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
-  if (told.standing.length > 0) paper.text(told.standing);
-  skippedOf(paper, report, limit);
-  failures(paper, told.failures, limit);
-  waves(paper, report, limit * 5);
-  advice(paper, report);
-  paper.gap();
-  paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
-  return paper.toString();
+  const view = toldRollout(report);
+  const page = new Paper(color, width);
+  page.text(say`Rollout of ${given(report.source)}`, { style: "bold" });
+  page.text(join(view.facts, " · "), { style: "dim" });
+  page.gap();
+  page.labelled(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.mood] });
+  page.text([view.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
+  if (view.standing.length > 0) page.text(view.standing);
+  skippedOf(page, report, limit);
+  writeReportFailures(page, view.failures, limit);
+  writeReportWaves(page, report, limit * 5);
+  writeReportAdvice(page, report);
+  page.gap();
+  page.text(say`Digest ${given(report.digest)}`, { style: "dim" });
+  return page.toString();
 }
 
-const MOOD_STYLES: Readonly<Record<RolloutMood, Style>> = {
+const TONE_STYLES: Readonly<Record<RolloutMood, Style>> = {
   danger: ["bold", "red"],
   warning: ["bold", "yellow"],
   none: ["bold", "green"],
@@ -59,53 +59,55 @@ const INDENT = 2;
 
 /** Shows the tenants that a person chose to skip. */
 export function skippedOf(
-  paper: Paper,
+  page: Paper,
   { skipped = [] }: Pick<RolloutReport, "skipped">,
   limit: number,
 ): void {
   if (skipped.length === 0) return;
-  paper.heading([skippedHeading(skipped)], "yellow");
-  for (const one of skipped.slice(0, limit)) {
-    paper.marked(TENANT_STATES.skipped.sign, skippedWords(one), { indent: INDENT, style: "yellow" });
+  page.heading([skippedHeading(skipped)], "yellow");
+  for (const skippedTenant of skipped.slice(0, limit)) {
+    page.marked(TENANT_STATES.skipped.sign, skippedWords(skippedTenant), { indent: INDENT, style: "yellow" });
   }
-  if (skipped.length > limit)
-    paper.text([`… and ${number(skipped.length - limit)} more`], { indent: INDENT });
+  if (skipped.length > limit) page.text([`… and ${number(skipped.length - limit)} more`], { indent: INDENT });
 }
-const FACTS = { indent: 6, labelWidth: 10 };
+const DETAIL_LAYOUT = { indent: 6, labelWidth: 10 };
 
-function failures(paper: Paper, all: readonly TenantReport[], limit: number): void {
-  if (all.length === 0) return;
-  paper.heading([`Failed (${number(all.length)})`], "red");
-  all.slice(0, limit).forEach((tenant, index) => {
-    if (index > 0) paper.gap();
+function writeReportFailures(page: Paper, failedTenants: readonly TenantReport[], limit: number): void {
+  if (failedTenants.length === 0) return;
+  page.heading([`Failed (${number(failedTenants.length)})`], "red");
+  failedTenants.slice(0, limit).forEach((tenant, index) => {
+    if (index > 0) page.gap();
     const { name, wave, host, error } = tenant;
-    paper.marked("✗", say`${given(name)} (wave ${given(wave)}, ${given(host)})`, {
+    page.marked("✗", say`${given(name)} (wave ${given(wave)}, ${given(host)})`, {
       indent: INDENT,
       style: "red",
     });
     if (error === undefined) return;
-    paper.labelled("why", say`${sentence(error.message)} [${given(error.code)}]`, { ...FACTS, style: "red" });
-    const touched = touchedWords(tenant);
-    if (touched.length > 0) paper.labelled("", touched, FACTS);
-    paper.labelled("what to do", [sentence(error.advice)], { ...FACTS, style: "dim" });
+    page.labelled("why", say`${sentence(error.message)} [${given(error.code)}]`, {
+      ...DETAIL_LAYOUT,
+      style: "red",
+    });
+    const effectText = touchedWords(tenant);
+    if (effectText.length > 0) page.labelled("", effectText, DETAIL_LAYOUT);
+    page.labelled("what to do", [sentence(error.advice)], { ...DETAIL_LAYOUT, style: "dim" });
   });
-  const rest = all.slice(limit);
-  if (rest.length === 0) return;
-  paper.gap();
-  paper.text([`… and ${number(rest.length)} more:`], { indent: INDENT });
-  for (const [code, tenants] of byCode(rest)) {
+  const remaining = failedTenants.slice(limit);
+  if (remaining.length === 0) return;
+  page.gap();
+  page.text([`… and ${number(remaining.length)} more:`], { indent: INDENT });
+  for (const [code, tenants] of byCode(remaining)) {
     const names = tenants.slice(0, limit).map(({ name }): Words => [given(name)]);
-    const more = tenants.length - names.length;
-    paper.text(
-      say`${tenants.length} × ${given(code)}: ${join(more > 0 ? [...names, [`and ${number(more)} more`]] : names, ", ")}`,
-      { indent: FACTS.indent },
+    const hiddenCount = tenants.length - names.length;
+    page.text(
+      say`${tenants.length} × ${given(code)}: ${join(hiddenCount > 0 ? [...names, [`and ${number(hiddenCount)} more`]] : names, ", ")}`,
+      { indent: DETAIL_LAYOUT.indent },
     );
   }
 }
 
 /** Groups failed tenants by error code, the largest group first. */
-export function byCode(failed: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
-  const groups = Map.groupBy(failed, ({ error }) => error?.code ?? "no reason known");
+export function byCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
+  const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "no reason known");
   return [...groups].sort(([, one], [, other]) => other.length - one.length);
 }
 
@@ -116,39 +118,43 @@ const WAVE_STYLES: Readonly<Record<string, Style>> = {
   pending: "dim",
 };
 
-function waves(paper: Paper, report: RolloutReport, limit: number): void {
-  const { waves: all } = report;
-  if (all.length === 0) return;
-  paper.heading([`Waves (${number(all.length)})`]);
-  const shown = all.slice(0, limit);
+function writeReportWaves(page: Paper, report: RolloutReport, limit: number): void {
+  const { waves: waveReports } = report;
+  if (waveReports.length === 0) return;
+  page.heading([`Waves (${number(waveReports.length)})`]);
+  const visibleWaves = waveReports.slice(0, limit);
   const times = waveTimes(report);
-  const states = rolloutWords(report);
-  const nameWidth = Math.min(MAX_NAME, Math.max(...shown.map(({ name }) => columnsOf(printable(name)))));
-  const doneWidth = Math.max(...shown.map((wave) => progressOf(wave).length));
-  for (const wave of shown) {
-    const { sign, word } = states.waves[wave.state];
-    const took = times.get(wave.name)?.workMs;
-    const isSaid = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATES.running.word;
-    const words = say`${progressOf(wave).padStart(doneWidth)}  ${isSaid ? say`${waveStateWords(wave, states)}; ` : []}${waveWords(wave, states)}${took === undefined ? "" : `, took ${duration(took)}`}`;
-    paper.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, words, {
+  const labels = rolloutWords(report);
+  const nameWidth = Math.min(
+    MAX_NAME,
+    Math.max(...visibleWaves.map(({ name }) => columnsOf(printable(name)))),
+  );
+  const doneWidth = Math.max(...visibleWaves.map((wave) => formatWaveProgress(wave).length));
+  for (const wave of visibleWaves) {
+    const { sign, word } = labels.waves[wave.state];
+    const workMs = times.get(wave.name)?.workMs;
+    const showsState = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATES.running.word;
+    const text = say`${formatWaveProgress(wave).padStart(doneWidth)}  ${showsState ? say`${waveStateWords(wave, labels)}; ` : []}${waveWords(wave, labels)}${workMs === undefined ? "" : `, took ${duration(workMs)}`}`;
+    page.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, text, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",
     });
   }
-  if (all.length > limit) paper.text([`… and ${number(all.length - limit)} more`], { indent: INDENT });
+  if (waveReports.length > limit)
+    page.text([`… and ${number(waveReports.length - limit)} more`], { indent: INDENT });
 }
 
 const MAX_NAME = 24;
 
-function progressOf({ counts, tenants }: RolloutReport["waves"][number]): string {
+function formatWaveProgress({ counts, tenants }: RolloutReport["waves"][number]): string {
   return `${number(throughOf(counts))}/${number(tenants)}`;
 }
 
-function advice(paper: Paper, { advice: all }: RolloutReport): void {
-  if (all.length === 0) return;
-  paper.heading(["What to do next"]);
-  for (const { why, command } of all) {
-    paper.text([sentence(why)], { indent: INDENT });
-    if (command !== undefined) paper.verbatim(command, INDENT * 2);
+function writeReportAdvice(page: Paper, { advice: steps }: RolloutReport): void {
+  if (steps.length === 0) return;
+  page.heading(["What to do next"]);
+  for (const { why, command } of steps) {
+    page.text([sentence(why)], { indent: INDENT });
+    if (command !== undefined) page.verbatim(command, INDENT * 2);
   }
 }

@@ -20,45 +20,45 @@ export async function adviceOnRest(
   const { id, spec } = record;
   if (spec.prunedAtMs !== undefined) return [];
   const { left } = await takenBackSoFar(journal, id);
-  const leftOut = leftOutNow(
+  const excludedStacks = findExcludedStacks(
     spec.source,
     left.map(({ target }) => target),
   );
   const skips = await standingSkips(journal.database, spec);
-  const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
-  const out: { name: string; reason: string }[] = [];
+  const laterChanges = Map.groupBy(await journal.since(id), ({ stack }) => stack);
+  const excludedTenants: { name: string; reason: string }[] = [];
   const skipped: { name: string }[] = [];
-  const changed: { name: string; rollout: string }[] = [];
-  let open = 0;
+  const changedTenants: { name: string; rollout: string }[] = [];
+  let openCount = 0;
   for (const { name, target } of left) {
-    const reason = leftOut.get(target.stack);
-    const rollout = becameOf(id, later.get(target.stack) ?? []).since.at(-1);
-    if (reason !== undefined) out.push({ name, reason });
+    const reason = excludedStacks.get(target.stack);
+    const rollout = becameOf(id, laterChanges.get(target.stack) ?? []).since.at(-1);
+    if (reason !== undefined) excludedTenants.push({ name, reason });
     else if (skips.has(target.stack)) skipped.push({ name });
-    else if (rollout !== undefined) changed.push({ name, rollout });
-    else open += 1;
+    else if (rollout !== undefined) changedTenants.push({ name, rollout });
+    else openCount += 1;
   }
-  const [first] = changed;
+  const [first] = changedTenants;
   const advice: Advice[] = [];
   if (first !== undefined) {
     advice.push({
-      why: `The rollout ${first.rollout} has changed ${namesText(changed)} since. To roll that one back first:`,
+      why: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
       command: commands.rollback(first.rollout),
     });
-  } else if (open > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
+  } else if (openCount > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
   if (skipped.length > 0) {
-    const [are, them] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
+    const [verb, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
     advice.push({
-      why: `${namesText(skipped)} ${are} skipped. To unskip ${them}, before you roll back the rest:`,
+      why: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
       command: commands.unskip(
         skipped.map(({ name }) => name),
         spec.source,
       ),
     });
   }
-  if (out.length > 0) advice.push({ why: `Left out: ${keptText(out)}. ${RESTORE}` });
-  return advice.map((one, at) =>
-    at === 0 ? { ...one, why: `It was not rolled back everywhere. ${one.why}` } : one,
+  if (excludedTenants.length > 0) advice.push({ why: `Left out: ${keptText(excludedTenants)}. ${RESTORE}` });
+  return advice.map((step, index) =>
+    index === 0 ? { ...step, why: `It was not rolled back everywhere. ${step.why}` } : step,
   );
 }
 
@@ -67,11 +67,11 @@ export const RESTORE =
   "Restore the tenant in the targets file, or remove what the rollout did in the console.";
 
 /** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
-export function keptText(kept: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
-  return formatFirst(kept, ({ name, reason }) => `${quote(name)} (${reason})`);
+export function keptText(tenants: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
+  return formatFirst(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
 }
 
-function namesText(tenants: readonly { readonly name: string }[]): string {
+function quoteTenantNames(tenants: readonly { readonly name: string }[]): string {
   return formatFirst(tenants, ({ name }) => quote(name));
 }
 
@@ -79,12 +79,12 @@ function namesText(tenants: readonly { readonly name: string }[]): string {
 export const FOR_ROLLBACK = { ignoreSettings: true, followsStacks: true } as const;
 
 /** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */
-function leftOutNow(
+function findExcludedStacks(
   source: string,
-  recorded: Parameters<typeof compareTargets>[0],
+  recordedTargets: Parameters<typeof compareTargets>[0],
 ): TargetComparison["leftOut"] {
   try {
-    return compareTargets(recorded, readTargets(source), FOR_ROLLBACK).leftOut;
+    return compareTargets(recordedTargets, readTargets(source), FOR_ROLLBACK).leftOut;
   } catch (error) {
     if (error instanceof EmailSecurityError) return new Map();
     throw error;

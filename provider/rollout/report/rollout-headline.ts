@@ -10,33 +10,35 @@ export function throughOf(counts: Readonly<Record<TenantState, number>>): number
 }
 
 export function headlineOf(report: RolloutReport): Words {
-  const why = whyOf(report);
-  const how = [...howFar(report), ...withoutWords(report)];
-  return why.length === 0 ? how : [...why, " ", ...how];
+  const reasonText = describeReason(report);
+  const progressText = [...describeProgress(report), ...withoutWords(report)];
+  return reasonText.length === 0 ? progressText : [...reasonText, " ", ...progressText];
 }
 
 /** Explains the state of a rollout, with the time since when, or until when. */
-function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): Words {
-  const why = reason === undefined ? [] : [sentence(reason)];
+function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutReport): Words {
+  const reasonText = reason === undefined ? [] : [sentence(reason)];
   switch (state) {
     case "waiting":
       return waitingSince === undefined
-        ? why
-        : [...why, ...say` It has waited since ${minute(waitingSince)}.`];
+        ? reasonText
+        : [...reasonText, ...say` It has waited since ${minute(waitingSince)}.`];
     case "running": {
-      if (!isHeld) return why;
-      const open = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
-      if (open === undefined) return why;
-      if (open.state === "checking") return say`The health of the wave ${given(open.name)} is being checked.`;
-      const until: Words = open.soakUntil === undefined ? [] : say` until ${timeWords(open.soakUntil)}`;
-      return say`The wave ${given(open.name)} is through, and soaks${until}.`;
+      if (!isHeld) return reasonText;
+      const activeWave = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
+      if (activeWave === undefined) return reasonText;
+      if (activeWave.state === "checking")
+        return say`The health of the wave ${given(activeWave.name)} is being checked.`;
+      const untilText: Words =
+        activeWave.soakUntil === undefined ? [] : say` until ${timeWords(activeWave.soakUntil)}`;
+      return say`The wave ${given(activeWave.name)} is through, and soaks${untilText}.`;
     }
     default:
-      return why;
+      return reasonText;
   }
 }
 
-function howFar({
+function describeProgress({
   counts,
   tenants,
   state,
@@ -48,53 +50,56 @@ function howFar({
 }: RolloutReport): Words {
   // Skipped tenants have a sentence of their own.
   const total = tenants.length - counts.skipped;
-  const through = throughOf(counts) - counts.skipped;
+  const finishedCount = throughOf(counts) - counts.skipped;
   if (state === "planned") {
-    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
+    const failedText = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
     return say`${counted(total, "tenant")} in ${counted(waves.length, "wave")}: ${counted(
       total - counts.unchanged - counts.failed,
       "tenant",
-    )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failed}.`;
+    )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failedText}.`;
   }
   // The present state of these tenants is unknown here.
   if (isEndedState(state)) {
     return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
-      total - through
+      total - finishedCount
     } were left.`;
   }
   if (task !== undefined) {
     const { done, unchanged, failed } = counts;
-    const staying = tenants.filter(({ left = [] }) => left.length > 0).length;
-    const stays = staying === 0 ? "" : ` In ${counted(staying, "tenant")} something stays, as its plan told.`;
-    return say`It changed ${done} of ${counted(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - through} are still to do.${stays}`;
+    const untouchedTenants = tenants.filter(({ left = [] }) => left.length > 0).length;
+    const untouchedText =
+      untouchedTenants === 0
+        ? ""
+        : ` In ${counted(untouchedTenants, "tenant")} something stays, as its plan told.`;
+    return say`It changed ${done} of ${counted(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - finishedCount} are still to do.${untouchedText}`;
   }
-  const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
-  const held = (who: string) =>
-    back ? say`what is declared` : say`what ${who} held before ${given(rollsBack ?? "")}`;
-  const changed = rollsBack === undefined ? [] : changedSince(tenants);
-  if (changed.length > 0) {
-    const hold = through - counts.failed - changed.length;
-    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
-    const open = total - through > 0 ? `, ${number(total - through)} left` : "";
-    return say`${hold} of ${counted(total, "tenant")} hold ${held("they")}${failed}${open}. Somebody changed ${tenantNames(changed)} after the rollout; what was changed stays.`;
+  const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
+  const formatGoal = (subject: string) =>
+    goesToFiles ? say`what is declared` : say`what ${subject} held before ${given(rollsBack ?? "")}`;
+  const changedTenants = rollsBack === undefined ? [] : findChangedTenants(tenants);
+  if (changedTenants.length > 0) {
+    const matchingCount = finishedCount - counts.failed - changedTenants.length;
+    const failedText = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
+    const openText = total - finishedCount > 0 ? `, ${number(total - finishedCount)} left` : "";
+    return say`${matchingCount} of ${counted(total, "tenant")} hold ${formatGoal("they")}${failedText}${openText}. Somebody changed ${tenantNames(changedTenants)} after the rollout; what was changed stays.`;
   }
-  if (through === total && counts.failed === 0) {
+  if (finishedCount === total && counts.failed === 0) {
     if (skipped.length > 0) {
       return total === 0
         ? say`Nothing is left of it to do.`
-        : say`${counted(total, "tenant")} ${total === 1 ? "holds" : "hold"} ${held(total === 1 ? "it" : "they")}.`;
+        : say`${counted(total, "tenant")} ${total === 1 ? "holds" : "hold"} ${formatGoal(total === 1 ? "it" : "they")}.`;
     }
     return total === 1
-      ? say`The one tenant holds ${held("it")}.`
-      : say`All ${counted(total, "tenant")} hold ${held("they")}.`;
+      ? say`The one tenant holds ${formatGoal("it")}.`
+      : say`All ${counted(total, "tenant")} hold ${formatGoal("they")}.`;
   }
-  return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${held("they")}, ${counts.failed} failed, ${
-    total - through
+  return say`${finishedCount - counts.failed} of ${counted(total, "tenant")} hold ${formatGoal("they")}, ${counts.failed} failed, ${
+    total - finishedCount
   } left.`;
 }
 
 /** Finds the tenants that don't hold all of their previous state, because somebody changed them after the rollout. */
-function changedSince(tenants: readonly TenantReport[]): readonly TenantReport[] {
+function findChangedTenants(tenants: readonly TenantReport[]): readonly TenantReport[] {
   return tenants.filter(
     ({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"),
   );

@@ -12,8 +12,8 @@ export function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
 
 /** Formats a skipped tenant, with the time, the person and the reason. */
 export function skippedWords({ name, since, by, reason }: SkippedReport): Words {
-  const who: Words = by === undefined ? [] : say` by ${given(by)}`;
-  return say`${given(name)}, since ${minute(since)}${who}: ${sentence(onOneLine(reason))}`;
+  const skippedByText: Words = by === undefined ? [] : say` by ${given(by)}`;
+  return say`${given(name)}, since ${minute(since)}${skippedByText}: ${sentence(onOneLine(reason))}`;
 }
 
 /** The heading of the skipped tenants. */

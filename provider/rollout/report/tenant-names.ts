@@ -14,7 +14,7 @@ export function tenantNames(tenants: readonly { readonly name: string }[]): Word
  * @param total the number of all names.
  */
 export function firstNames(names: readonly string[], total = names.length): Words {
-  const shown = names.slice(0, NAMED).map((name): Words => [given(name)]);
-  const more = total - shown.length;
-  return enumerate(more > 0 ? [...shown, [`${number(more)} more`]] : shown);
+  const visibleNames = names.slice(0, NAMED).map((name): Words => [given(name)]);
+  const hiddenCount = total - visibleNames.length;
+  return enumerate(hiddenCount > 0 ? [...visibleNames, [`${number(hiddenCount)} more`]] : visibleNames);
 }

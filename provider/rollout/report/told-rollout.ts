@@ -36,20 +36,20 @@ export interface StateTally extends StateWords {
 
 /** Builds the view of a rollout from its report. */
 export function toldRollout(report: RolloutReport): ToldRollout {
-  const words = rolloutWords(report).tenants;
+  const labels = rolloutWords(report).tenants;
   return {
-    ...verdictOf(report),
+    ...getRolloutVerdict(report),
     headline: headlineOf(report),
-    standing: [standingOf(report), unmanagedWords(report)].flatMap((words, at) =>
-      at > 0 && words.length > 0 ? [" ", ...words] : words,
+    standing: [describeTenantStates(report), describeUnmanagedAllows(report)].flatMap((labels, index) =>
+      index > 0 && labels.length > 0 ? [" ", ...labels] : labels,
     ),
     tallies: STATES.map((state) => ({
       state,
-      ...words[state],
+      ...labels[state],
       count: report.counts[state],
     })).filter(({ count }) => count > 0),
     failures: report.tenants.filter(({ state }) => state === "failed"),
-    facts: factsOf(report),
+    facts: listRolloutDetails(report),
   };
 }
 
@@ -88,7 +88,7 @@ export function touchedWords({ error }: Pick<TenantReport, "error">): Words {
   return error?.phase === "plan" ? ["Found while planning: nothing of it was touched."] : [];
 }
 
-function verdictOf({
+function getRolloutVerdict({
   state,
   isHeld,
   counts,
@@ -122,76 +122,85 @@ function verdictOf({
   }
 }
 
-function standingOf(report: RolloutReport): Words {
+function describeTenantStates(report: RolloutReport): Words {
   const { state, tenants } = report;
   if (state === "planned" || isUnderWay(report)) return [];
-  const isIn =
+  const isInState =
     (...states: readonly TenantState[]) =>
     (tenant: TenantReport) =>
       states.includes(tenant.state);
-  const begun = tenants.filter(({ attempts }) => attempts > 0);
-  const cut = begun.filter(isIn("pending", "released", "running"));
-  const failed = begun.filter(isIn("failed"));
-  const skipped = begun.filter(isIn("skipped"));
-  const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isIn("unchanged")(tenant));
-  const parts = [
+  const startedTenants = tenants.filter(({ attempts }) => attempts > 0);
+  const unfinishedTenants = startedTenants.filter(isInState("pending", "released", "running"));
+  const failed = startedTenants.filter(isInState("failed"));
+  const skipped = startedTenants.filter(isInState("skipped"));
+  const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isInState("unchanged")(tenant));
+  const partialTexts = [
     ...(failed.length > 0 ? [`${number(failed.length)} that failed`] : []),
     ...(skipped.length > 0
       ? [`${number(skipped.length)} that ${skipped.length === 1 ? "is" : "are"} skipped`]
       : []),
-    ...(cut.length > 0
-      ? [`${number(cut.length)} that ${cut.length === 1 ? "was" : "were"} begun and not finished`]
+    ...(unfinishedTenants.length > 0
+      ? [
+          `${number(unfinishedTenants.length)} that ${unfinishedTenants.length === 1 ? "was" : "were"} begun and not finished`,
+        ]
       : []),
   ];
-  const left = tenants.some(isIn("pending", "released", "running"));
+  const hasRemaining = tenants.some(isInState("pending", "released", "running"));
   return [
     [
       ...(untouched.length > 0 ? [`Not begun, and as before: ${counted(untouched.length, "tenant")}.`] : []),
-      ...(parts.length > 0
-        ? [`May be changed in part: ${enumerate(parts.map((part) => [part])).join("")}.`]
+      ...(partialTexts.length > 0
+        ? [`May be changed in part: ${enumerate(partialTexts.map((part) => [part])).join("")}.`]
         : []),
-      ...(left && (state === "waiting" || state === "stopped") ? ["Nothing is under way."] : []),
+      ...(hasRemaining && (state === "waiting" || state === "stopped") ? ["Nothing is under way."] : []),
       ...(state === "running" ? ["By itself it begins nothing more."] : []),
     ].join(" "),
   ].filter((text) => text !== "");
 }
 
 /** Describes the allows that a rollout of the files has left alone because nobody declares them. Tenants with risky ones come first. */
-function unmanagedWords(report: RolloutReport): Words {
+function describeUnmanagedAllows(report: RolloutReport): Words {
   const { state, tenants, task, rollsBack } = report;
   if (state === "planned" || isUnderWay(report) || task !== undefined || rollsBack !== undefined) return [];
-  const holding = tenants
+  const tenantsWithAllows = tenants
     .flatMap(({ name, unmanagedAllows: allows }) => (allows === undefined ? [] : [{ name, ...allows }]))
-    .sort((one, other) => other.risky - one.risky || other.count - one.count);
-  if (holding.length === 0) return [];
-  const count = holding.reduce((sum, one) => sum + one.count, 0);
-  const risky = holding.reduce((sum, one) => sum + one.risky, 0);
-  const named = holding
+    .sort((tenant, other) => other.risky - tenant.risky || other.count - tenant.count);
+  if (tenantsWithAllows.length === 0) return [];
+  const count = tenantsWithAllows.reduce((total, tenant) => total + tenant.count, 0);
+  const risky = tenantsWithAllows.reduce((total, tenant) => total + tenant.risky, 0);
+  const tenantTexts = tenantsWithAllows
     .slice(0, NAMED)
-    .map((one): Words => say`${given(one.name)} (${firstNames(one.values, one.count)})`);
-  const rest = holding.length - named.length;
-  const all = rest > 0 ? [...named, say`${counted(rest, "more tenant")}`] : named;
-  return say`${counted(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${number(risky)} of them risky` : ""}: ${enumerate(all)}.`;
+    .map((tenant): Words => say`${given(tenant.name)} (${firstNames(tenant.values, tenant.count)})`);
+  const hiddenCount = tenantsWithAllows.length - tenantTexts.length;
+  const texts = hiddenCount > 0 ? [...tenantTexts, say`${counted(hiddenCount, "more tenant")}`] : tenantTexts;
+  return say`${counted(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${number(risky)} of them risky` : ""}: ${enumerate(texts)}.`;
 }
 
-function factsOf({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): Words[] {
-  const took = between(startedAt, finishedAt);
-  const begun = startedAt ?? createdAt;
+function listRolloutDetails({
+  id,
+  startedAt,
+  finishedAt,
+  rollsBack,
+  task,
+  createdAt,
+}: RolloutReport): Words[] {
+  const durationMs = between(startedAt, finishedAt);
+  const startTime = startedAt ?? createdAt;
   return [
-    say`Rollout ${given(excerpt(id, LONGEST_ID))}`,
-    ...(rollsBack === undefined ? [] : [say`rolls back ${given(excerpt(rollsBack, LONGEST_ID))}`]),
+    say`Rollout ${given(excerpt(id, MAX_ID_LENGTH))}`,
+    ...(rollsBack === undefined ? [] : [say`rolls back ${given(excerpt(rollsBack, MAX_ID_LENGTH))}`]),
     ...taskWords(task),
-    say`${startedAt === undefined ? "planned" : "begun"} ${minute(begun)}`,
-    ...(took === undefined ? [] : [say`took ${duration(took)}`]),
+    say`${startedAt === undefined ? "planned" : "begun"} ${minute(startTime)}`,
+    ...(durationMs === undefined ? [] : [say`took ${duration(durationMs)}`]),
   ];
 }
 
 /** Describes the purpose of a rollout that doesn't apply the files. */
-export function taskWords(task: Task | undefined): readonly Words[] {
-  return task === undefined ? [] : [[TASK_WORDS[task].does]];
+export function taskWords(mode: Task | undefined): readonly Words[] {
+  return mode === undefined ? [] : [[TASK_WORDS[mode].does]];
 }
 
-const LONGEST_ID = 100;
+const MAX_ID_LENGTH = 100;
 
 /**
  * Finds tenants without changes at the service, where only the state of the stack changes. Excludes tenants with guards, because their
@@ -201,9 +210,9 @@ export function onlyStacks(
   { tenants }: Pick<RolloutReport, "tenants">,
   guards: readonly { readonly tenant: string }[],
 ): readonly TenantReport[] {
-  const refused = new Set(guards.map(({ tenant }) => tenant));
+  const refusedTenants = new Set(guards.map(({ tenant }) => tenant));
   return tenants.filter(
     ({ name, state, planned: { added, changed, removed } }) =>
-      state === "pending" && added + changed + removed === 0 && !refused.has(name),
+      state === "pending" && added + changed + removed === 0 && !refusedTenants.has(name),
   );
 }

@@ -23,12 +23,12 @@ export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string
     // ISO 8601 times in UTC sort as text.
     spans.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
     let workMs = 0;
-    let lastAt = "";
+    let lastFinishedAt = "";
     for (const { startedAt, finishedAt } of spans) {
-      workMs += between(startedAt > lastAt ? startedAt : lastAt, finishedAt) ?? 0;
-      if (finishedAt > lastAt) lastAt = finishedAt;
+      workMs += between(startedAt > lastFinishedAt ? startedAt : lastFinishedAt, finishedAt) ?? 0;
+      if (finishedAt > lastFinishedAt) lastFinishedAt = finishedAt;
     }
-    if (spans.length > 0) times.set(name, { workMs, lastAt });
+    if (spans.length > 0) times.set(name, { workMs, lastAt: lastFinishedAt });
   }
   return times;
 }

@@ -11,12 +11,14 @@ export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: Roll
 /** Formats the details of a wave, beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
 export function waveWords(
   { counts, tolerated, health }: WaveReport,
-  { tenants: words }: RolloutWords,
+  { tenants: labels }: RolloutWords,
 ): Words {
   const parts = STATES.filter((state) => counts[state] > 0).map((state): Words => {
-    const count = `${number(counts[state])} ${words[state].word}`;
+    const count = `${number(counts[state])} ${labels[state].word}`;
     return [state === "failed" && tolerated > 0 ? `${count} (${number(tolerated)} tolerated)` : count];
   });
-  const said = enumerate(parts);
-  return health === undefined || health.isWell ? said : say`${said}; unhealthy: ${sentence(health.message)}`;
+  const summary = enumerate(parts);
+  return health === undefined || health.isWell
+    ? summary
+    : say`${summary}; unhealthy: ${sentence(health.message)}`;
 }

@@ -17,32 +17,34 @@ export async function broughtBefore(
 ): Promise<readonly Advice[]> {
   const record = await journal.record(id);
   const tenants = await journal.tenants(id);
-  const brought = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(changesOf));
+  const appliedChanges = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(getChangeKeys));
   // A tenant may have had another name then.
   const untouched = new Set(
     tenants.filter(({ state }) => state === "unchanged").map(({ target }) => target.stack),
   );
-  const found: Advice[] = [];
-  for (const one of await journal.records()) {
+  const steps: Advice[] = [];
+  for (const earlier of await journal.records()) {
     if (untouched.size === 0) break;
-    const isBefore = compareRollouts(one, record) < 0 && one.spec.source === record.spec.source;
-    if (!isBefore || one.spec.rollsBack !== undefined || isEndedState(one.state)) continue;
-    const own = (await journal.tenants(one.id)).filter(
+    const isEarlier = compareRollouts(earlier, record) < 0 && earlier.spec.source === record.spec.source;
+    if (!isEarlier || earlier.spec.rollsBack !== undefined || isEndedState(earlier.state)) continue;
+    const affectedTenants = (await journal.tenants(earlier.id)).filter(
       ({ target, attempt }) => attempt > 0 && untouched.has(target.stack),
     );
-    for (const { target } of own) untouched.delete(target.stack);
-    const alike = own.filter((tenant) => changesOf(tenant).some((change) => brought.has(change)));
-    if (alike.length === 0) continue;
-    const names = formatFirst(alike, ({ name }) => quote(name));
-    found.push({
-      why: `${names} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
-      command: commands.rollback(one.id),
+    for (const { target } of affectedTenants) untouched.delete(target.stack);
+    const tenantsWithSameChange = affectedTenants.filter((tenant) =>
+      getChangeKeys(tenant).some((change) => appliedChanges.has(change)),
+    );
+    if (tenantsWithSameChange.length === 0) continue;
+    const names = formatFirst(tenantsWithSameChange, ({ name }) => quote(name));
+    steps.push({
+      why: `${names} had the same from the rollout ${earlier.id}, and ${tenantsWithSameChange.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
+      command: commands.rollback(earlier.id),
     });
   }
-  return found;
+  return steps;
 }
 
-function changesOf({ summary }: TenantRecord): string[] {
+function getChangeKeys({ summary }: TenantRecord): string[] {
   return (summary?.changes ?? []).map(({ sign, kind, list = "", value }) =>
     JSON.stringify([sign, kind, list, value]),
   );

@@ -44,38 +44,40 @@ export interface TakenBackPlan {
  * state before the rollout. Writes nothing.
  *
  * @param target its settings path is the one that the generated file gets.
- * @param atPlace runs the Pulumi CLI when a place is free.
+ * @param runInSlot runs the Pulumi CLI when a place is free.
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planUndoing(
   target: Target,
   key: string,
-  { rollout, plan: done, fingerprints, hadStack, identity }: TakenBackPlan,
+  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity }: TakenBackPlan,
   context: PlanningContext,
-  asking: Asking,
-  atPlace: AtPlace,
+  requestPolicy: Asking,
+  runInSlot: AtPlace,
 ): Promise<TargetPlan> {
-  const stack = await atPlace(async () => await stackOf(target, context));
-  const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const why = `It stands there as the rollout ${rollout} is rolled back`;
+  const stack = await runInSlot(async () => await stackOf(target, context));
+  const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
+  const riskReason = `It stands there as the rollout ${rollout} is rolled back`;
   const { entries, vips } = stack.known;
-  const whole = whatUndoes(done, stack.known, observed, why);
-  const isDestroyed = hadStack && !entries.isThere && !vips.isThere && !whole.isPartlyUnknown;
+  const fullInverse = whatUndoes(rolledBackPlan, stack.known, observed, riskReason);
+  const isDestroyed = hadStack && !entries.isThere && !vips.isThere && !fullInverse.isPartlyUnknown;
   // Somebody destroyed the stack on purpose. Restoring a part of the previous state would match neither that state nor their intention.
-  const undoing = isDestroyed ? whatUndoes({ changes: [] }, stack.known, observed, why) : whole;
-  const { declared, standing, isPartlyUnknown } = undoing;
-  const left = isDestroyed ? ["everything (its stack was destroyed)"] : undoing.left.map(told);
+  const inverse = isDestroyed ? whatUndoes({ changes: [] }, stack.known, observed, riskReason) : fullInverse;
+  const { declared, standing, isPartlyUnknown } = inverse;
+  const unrevertedChanges = isDestroyed
+    ? ["everything (its stack was destroyed)"]
+    : inverse.left.map(formatChangeElement);
   const removals = {
-    entries: goneFrom(standing.entries, declared.entries),
-    vips: goneFrom(standing.vips, declared.vips),
+    entries: countRemoved(standing.entries, declared.entries),
+    vips: countRemoved(standing.vips, declared.vips),
   };
   const text = settingsText(declared, removals);
-  const settings = readBack(target, text, declared, context.today);
-  const made = new Map([[target.settings, text]]);
-  const first = target.settings.replace(/\.yaml$/, ".first.yaml");
-  if (isPartlyUnknown) made.set(first, settingsText(standing, NOTHING));
-  const known = isPartlyUnknown ? withStanding(stack.known, standing) : stack.known;
-  const desired = desiredOf(settings, known, []);
+  const settings = readGeneratedSettings(target, text, declared, context.today);
+  const generatedFiles = new Map([[target.settings, text]]);
+  const firstFile = target.settings.replace(/\.yaml$/, ".first.yaml");
+  if (isPartlyUnknown) generatedFiles.set(firstFile, settingsText(standing, NO_REMOVALS));
+  const knownLists = isPartlyUnknown ? withCurrent(stack.known, standing) : stack.known;
+  const desired = desiredOf(settings, knownLists, []);
   const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
   const seen = seenIn(target, desired, observed);
@@ -89,29 +91,29 @@ export async function planUndoing(
   }
   const planned = targetPlan(target, plan, stack, isDone, context, {
     ...seen,
-    ...(isPartlyUnknown ? { first } : {}),
-    ...(left.length === 0 ? {} : { left }),
+    ...(isPartlyUnknown ? { first: firstFile } : {}),
+    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
   });
-  return { ...planned, made };
+  return { ...planned, made: generatedFiles };
 }
 
-const NOTHING = { entries: 0, vips: 0 };
+const NO_REMOVALS = { entries: 0, vips: 0 };
 
-function goneFrom(standing: KeyedList, declared: KeyedList): number {
-  return Object.keys(standing).filter((key) => !Object.hasOwn(declared, key)).length;
+function countRemoved(current: KeyedList, declared: KeyedList): number {
+  return Object.keys(current).filter((key) => !Object.hasOwn(declared, key)).length;
 }
 
 /** The state of the stack once the existing entries are declared. */
-function withStanding({ entries, vips }: KnownLists, standing: DeclaredLists): KnownLists {
-  const merged = (list: KnownList, more: KeyedList): KnownList => ({
+function withCurrent({ entries, vips }: KnownLists, current: DeclaredLists): KnownLists {
+  const mergeList = (list: KnownList, content: KeyedList): KnownList => ({
     ...list,
     content: {
       ...Object.fromEntries(Object.entries(list.content).filter(([, text]) => isUnmanaged(text))),
-      ...more,
+      ...content,
     },
     isThere: true,
   });
-  return { entries: merged(entries, standing.entries), vips: merged(vips, standing.vips) };
+  return { entries: mergeList(entries, current.entries), vips: mergeList(vips, current.vips) };
 }
 
 /**
@@ -119,7 +121,7 @@ function withStanding({ entries, vips }: KnownLists, standing: DeclaredLists): K
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if the file can't declare the previous state of the tenant.
  */
-function readBack(
+function readGeneratedSettings(
   { name, settings: file }: Target,
   text: string,
   { entries, vips }: DeclaredLists,
@@ -127,19 +129,21 @@ function readBack(
 ): Settings {
   const { settings, findings } = inspectSettings(file, { today, readFile: () => text });
   const cause = settings === undefined ? new SettingsFileError(file, findings) : undefined;
-  const said = new Map(
-    [...(settings?.entries ?? []), ...(settings?.vips ?? [])].map((one) => [one.key, one.text]),
+  const declaredTexts = new Map(
+    [...(settings?.entries ?? []), ...(settings?.vips ?? [])].map((element) => [element.key, element.text]),
   );
-  const lost = Object.entries({ ...entries, ...vips }).find(([key, wanted]) => said.get(key) !== wanted);
-  if (settings !== undefined && lost === undefined) return settings;
+  const mismatch = Object.entries({ ...entries, ...vips }).find(
+    ([key, expectedText]) => declaredTexts.get(key) !== expectedText,
+  );
+  if (settings !== undefined && mismatch === undefined) return settings;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--except), and undo it in the console.`,
+    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave it out (--except), and undo it in the console.`,
     { cause },
   );
 }
 
 /** For example: `allow partner.example`, `VIP ceo@acme.example`. */
-function told({ kind, value, before, after }: Change): string {
+function formatChangeElement({ kind, value, before, after }: Change): string {
   return printable(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${value}`);
 }

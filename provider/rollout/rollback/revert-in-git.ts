@@ -13,55 +13,59 @@ import type { Journal } from "../journal/journal";
 import type { Advice } from "../model/rollout-report";
 
 // Unlike `gitops/git.ts`, which commits, signs and pushes, this only reads. So git gets a smaller environment.
-const run = promisify(execFile);
-const git = (repository: string, ...args: string[]) =>
-  run("git", ["-C", repository, ...args], { env: leanEnvironment(process.env, "git") });
+const execFileAsync = promisify(execFile);
+const runGitCommand = (repository: string, ...args: string[]) =>
+  execFileAsync("git", ["-C", repository, ...args], { env: leanEnvironment(process.env, "git") });
 
 /** The maximum number of tenants whose files are searched. The first ones already cover the files that all of them include. */
-const MOST_TENANTS = 100;
-const SHOWN = 5;
+const MAX_TENANTS = 100;
+const MAX_LINES = 5;
 
 /**
  * Lists the remaining work in the settings files after a rollback: the lines that still declare the undone changes, and the commits that
  * added these lines. Empty if there are no such lines.
  */
 export async function revertInGit(journal: Journal, id: string): Promise<readonly Advice[]> {
-  const lines = await stillDeclared(journal, id);
+  const lines = await findDeclaredLines(journal, id);
   if (lines.size === 0) return [];
-  const { shown: told, more } = cutByDanger([...lines], SHOWN, ([, { change }]) => changeTransition(change));
-  const named = told.map(([place, { what }]) => `${place} (${what})`);
-  const shown = `${named.join(", ")}${more === undefined ? "" : `, … and ${more}`}`;
-  const why = `What was rolled back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
-  const repositories = new Set([...lines.keys()].map((place) => repositoryOfFile(fileOf(place))));
+  const { shown: visibleLines, more } = cutByDanger([...lines], MAX_LINES, ([, { change }]) =>
+    changeTransition(change),
+  );
+  const lineTexts = visibleLines.map(([location, { what }]) => `${location} (${what})`);
+  const linesText = `${lineTexts.join(", ")}${more === undefined ? "" : `, … and ${more}`}`;
+  const reason = `What was rolled back still stands in ${linesText}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
+  const repositories = new Set(
+    [...lines.keys()].map((location) => repositoryOfFile(getFileOfLocation(location))),
+  );
   const [repository] = repositories;
-  if (repository === undefined || repositories.size > 1) return [{ why }];
-  const commits = await commitsOf(repository, [...lines.keys()]);
-  if (commits === undefined) return [{ why }];
-  const brought = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
+  if (repository === undefined || repositories.size > 1) return [{ why: reason }];
+  const commits = await findCommits(repository, [...lines.keys()]);
+  if (commits === undefined) return [{ why: reason }];
+  const commitsText = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
-      why: `${why} It came by ${brought}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
+      why: `${reason} It came by ${commitsText}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
       command: `${gitIn(repository)} revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];
 }
 
-interface StillDeclared {
+interface DeclaredLine {
   readonly what: string;
   readonly change: Change;
 }
 
 /** Finds the lines of the files that still declare changes of a rollout. */
-async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<string, StillDeclared>> {
-  const lines = new Map<string, StillDeclared>();
+async function findDeclaredLines(journal: Journal, id: string): Promise<ReadonlyMap<string, DeclaredLine>> {
+  const lines = new Map<string, DeclaredLine>();
   const cache: ReadCache = new Map();
-  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
-  for (const { name, target } of touched.slice(0, MOST_TENANTS)) {
+  const startedTenants = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  for (const { name, target } of startedTenants.slice(0, MAX_TENANTS)) {
     const plan = await journal.plan(id, name);
     const { settings } = inspectSettings(target.settings, { cache });
     if (plan === undefined || settings === undefined) continue;
-    const entries = new Map(settings.entries.map((one) => [one.key, one]));
-    const vips = new Map(settings.vips.map((one) => [one.key, one]));
+    const entries = new Map(settings.entries.map((element) => [element.key, element]));
+    const vips = new Map(settings.vips.map((element) => [element.key, element]));
     const { changes = [] } = JSON.parse(plan) as Partial<Plan>;
     for (const change of changes) {
       const { kind, key, value, before, after } = change;
@@ -71,18 +75,18 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
       if (declared === undefined || (entry !== undefined && entry.list !== after.list)) continue;
       const isMove = before?.list !== after.list;
       if (before !== undefined && !isMove && !isSameStanding(declared, after)) continue;
-      const what = `${kind === "vip" ? "VIP" : after.list} ${excerpt(value, 80)}`;
-      lines.set(placeKey(declared.place), { what, change });
+      const text = `${kind === "vip" ? "VIP" : after.list} ${excerpt(value, 80)}`;
+      lines.set(formatLineKey(declared.place), { what: text, change });
     }
   }
   return lines;
 }
 
-function fileOf(place: string): string {
-  return place.slice(0, place.lastIndexOf(":"));
+function getFileOfLocation(location: string): string {
+  return location.slice(0, location.lastIndexOf(":"));
 }
 
-function placeKey({ file, line }: Place): string {
+function formatLineKey({ file, line }: Place): string {
   return placeText({ file, line, column: 1 }).replace(/:1$/, "");
 }
 
@@ -93,26 +97,30 @@ interface Commit {
 }
 
 /** The commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no repository. */
-async function commitsOf(
+async function findCommits(
   repository: string,
   lines: readonly string[],
 ): Promise<readonly Commit[] | undefined> {
-  const found = new Map<string, Commit>();
+  const commitsByHash = new Map<string, Commit>();
   try {
-    for (const place of lines) {
-      const line = place.slice(place.lastIndexOf(":") + 1);
-      const path = pathInRepository(repository, fileOf(place));
-      const { stdout } = await git(
+    for (const location of lines) {
+      const line = location.slice(location.lastIndexOf(":") + 1);
+      const path = pathInRepository(repository, getFileOfLocation(location));
+      const { stdout } = await runGitCommand(
         ...[repository, "blame", "--porcelain", "-L", `${line},${line}`, "--", path],
       );
       const [hash = ""] = stdout.split(" ");
       if (/^0*$/.test(hash)) return undefined;
-      const atS = Number(/^committer-time (\d+)$/m.exec(stdout)?.[1]);
-      const short = (await git(repository, "rev-parse", "--short", hash)).stdout.trim();
-      found.set(hash, { hash: short, subject: /^summary (.*)$/m.exec(stdout)?.[1] ?? "", atS });
+      const committedAtS = Number(/^committer-time (\d+)$/m.exec(stdout)?.[1]);
+      const shortHash = (await runGitCommand(repository, "rev-parse", "--short", hash)).stdout.trim();
+      commitsByHash.set(hash, {
+        hash: shortHash,
+        subject: /^summary (.*)$/m.exec(stdout)?.[1] ?? "",
+        atS: committedAtS,
+      });
     }
   } catch {
     return undefined;
   }
-  return [...found.values()].sort((one, other) => other.atS - one.atS);
+  return [...commitsByHash.values()].sort((element, other) => other.atS - element.atS);
 }

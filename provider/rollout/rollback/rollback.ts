@@ -44,7 +44,7 @@ export interface Rollback {
 }
 
 /** The directory of the generated settings files, which declare the previous state of each tenant. */
-const FOLDER = ".email-security/rollback";
+const ROLLBACK_DIRECTORY = ".email-security/rollback";
 
 /**
  * Prepares the rollback of a rollout: restores the previous state of each tenant that the rollout changed or tried to change. Keeps the
@@ -76,48 +76,63 @@ export async function rollbackOf(
   commands: RolloutCommands,
   replaced: Map<string, string> = new Map(),
 ): Promise<Rollback> {
-  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
-  if (touched.length === 0) {
+  const startedTenants = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  if (startedTenants.length === 0) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${id} changed no tenant; there is nothing to roll back.`,
     );
   }
   const declared = readTargets(spec.source);
-  const current = compareTargets(
-    touched.map(({ target }) => target),
+  const comparison = compareTargets(
+    startedTenants.map(({ target }) => target),
     declared,
     FOR_ROLLBACK,
   );
-  const asked = selectTargets(current.targets, selection);
-  const out = new Map([...replaced, ...current.leftOut]);
-  const { targets: writable, leftOut } = withoutLeftOut(id, asked, out, selection);
-  const about = { commands, source: spec.source };
-  const { targets, skipped = [] } = await withoutSkipped(journal.database, spec, writable, selection, about);
+  const selectedTargets = selectTargets(comparison.targets, selection);
+  const excludedTenants = new Map([...replaced, ...comparison.leftOut]);
+  const { targets: presentTargets, leftOut } = excludeMissingTargets(
+    id,
+    selectedTargets,
+    excludedTenants,
+    selection,
+  );
+  const context = { commands, source: spec.source };
+  const { targets, skipped = [] } = await withoutSkipped(
+    journal.database,
+    spec,
+    presentTargets,
+    selection,
+    context,
+  );
   // A tenant may have another name by now.
-  const currentOf = new Map(targets.map((target) => [target.stack, target]));
-  const meant = touched.filter(({ target }) => currentOf.has(target.stack));
-  const kept = [...skipped, ...leftOut];
+  const currentTargets = new Map(targets.map((target) => [target.stack, target]));
+  const selectedTenants = startedTenants.filter(({ target }) => currentTargets.has(target.stack));
+  const keptTenants = [...skipped, ...leftOut];
   const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
-  const standing = meant.filter((one) => !hasFile(one));
-  const undone = await stillStanding(journal, id, standing, kept, commands);
-  const [first] = undone;
+  const standing = selectedTenants.filter((tenant) => !hasFile(tenant));
+  const tenantsToRestore = await findTenantsToRestore(journal, id, standing, keptTenants, commands);
+  const [first] = tenantsToRestore;
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
       `The rollout ${id} was pruned, and with it what ${quote(first.name)} held before. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
     );
   }
-  const isUndone = new Set(undone.map(({ target }) => target.stack));
-  const left = meant.filter((one) => hasFile(one) || isUndone.has(one.target.stack));
-  const records = new Map(left.map((one) => [one.target.stack, one]));
+  const restoredNames = new Set(tenantsToRestore.map(({ target }) => target.stack));
+  const remaining = selectedTenants.filter(
+    (tenant) => hasFile(tenant) || restoredNames.has(tenant.target.stack),
+  );
+  const records = new Map(remaining.map((tenant) => [tenant.target.stack, tenant]));
   const currentName = new Map(
-    left.map(({ name, target }) => [name, currentOf.get(target.stack)?.name ?? name]),
+    remaining.map(({ name, target }) => [name, currentTargets.get(target.stack)?.name ?? name]),
   );
   return {
-    targets: left.map(({ target: recorded }) => {
-      const target = currentOf.get(recorded.stack) ?? recorded;
-      return isUndone.has(target.stack) ? { ...target, settings: `${FOLDER}/${target.name}.yaml` } : target;
+    targets: remaining.map(({ target: recorded }) => {
+      const target = currentTargets.get(recorded.stack) ?? recorded;
+      return restoredNames.has(target.stack)
+        ? { ...target, settings: `${ROLLBACK_DIRECTORY}/${target.name}.yaml` }
+        : target;
     }),
     waves: spec.waves
       .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
@@ -127,41 +142,41 @@ export async function rollbackOf(
       })
       .filter(({ tenants }) => tenants.length > 0),
     to: to?.name ?? "what each tenant held before it",
-    planTenant: async (target, key, shared, asking, atPlace) => {
+    planTenant: async (target, key, shared, requestPolicy, runInSlot) => {
       const { name } = target;
       const context: typeof shared = {
         ...shared,
-        onReplaced: (one, other) => {
-          replaced.set(one.stack, other.reason);
-          shared.onReplaced?.(one, other);
+        onReplaced: (tenant, other) => {
+          replaced.set(tenant.stack, other.reason);
+          shared.onReplaced?.(tenant, other);
         },
       };
       const record = records.get(target.stack);
-      if (record === undefined || !isUndone.has(target.stack)) {
-        return await planTarget(target, key, context, asking, atPlace);
+      if (record === undefined || !restoredNames.has(target.stack)) {
+        return await planTarget(target, key, context, requestPolicy, runInSlot);
       }
-      const { state, summary: { fingerprint, identity, marker: before } = {} } = record;
-      const plan = await planOf(journal, id, record.name);
+      const { state, summary: { fingerprint, identity, marker: markerBefore } = {} } = record;
+      const plan = await readStoredPlan(journal, id, record.name);
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
-      const hadStack = state === "done" || before !== undefined;
+      const hadStack = state === "done" || markerBefore !== undefined;
       // Of a tenant that was changed in part, what identified it may be gone.
       const isIdentified = state === "done" || plan.changes.every(({ sign }) => sign === "add");
-      const undone = {
+      const tenantsToRestore = {
         rollout: id,
         plan,
         fingerprints,
         hadStack,
         ...(isIdentified ? withoutUndefined({ identity }) : {}),
       };
-      const planned = await planUndoing(target, key, undone, context, asking, atPlace);
+      const planned = await planUndoing(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
       const marker = planned.planned.summary?.marker;
-      const guard = await changedElsewhere(journal, id, { name, marker, before });
+      const guard = await buildChangedElsewhereBlocker(journal, id, { name, marker, before: markerBefore });
       return guard === undefined ? planned : { ...planned, guards: [...planned.guards, guard] };
     },
     files: to?.files,
     declared: declared.targets,
-    notes: current.notes,
-    ...(kept.length === 0 ? {} : { skipped: kept }),
+    notes: comparison.notes,
+    ...(keptTenants.length === 0 ? {} : { skipped: keptTenants }),
   };
 }
 
@@ -174,7 +189,7 @@ interface TenantMarkers {
 }
 
 /** Builds a guard if a rollout of another journal has changed a tenant since. Undefined otherwise. */
-async function changedElsewhere(
+async function buildChangedElsewhereBlocker(
   journal: Journal,
   id: string,
   { name: tenant, marker, before }: TenantMarkers,
@@ -195,28 +210,29 @@ async function changedElsewhere(
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if one of them is selected by name, or nothing is left.
  */
-function withoutLeftOut(
+function excludeMissingTargets(
   id: string,
-  asked: readonly Target[],
-  leftOut: TargetComparison["leftOut"],
+  selectedTargets: readonly Target[],
+  excludedStacks: TargetComparison["leftOut"],
   { only = [] }: Selection,
 ): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
-  const out = asked.flatMap(({ name, stack }) => {
-    const reason = leftOut.get(stack);
+  const excludedTenants = selectedTargets.flatMap(({ name, stack }) => {
+    const reason = excludedStacks.get(stack);
     return reason === undefined ? [] : [{ name, reason, sinceMs: Date.now() }];
   });
-  const targets = asked.filter(({ stack }) => !leftOut.has(stack));
-  const named = out.filter(({ name }) => only.includes(name));
-  const refused = named.length > 0 ? named : targets.length === 0 ? out : [];
-  if (refused.length === 0) return { targets, leftOut: out };
-  const reasons = refused.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
-  const more = refused.length > 5 ? [`… and ${refused.length - 5} more.`] : [];
+  const targets = selectedTargets.filter(({ stack }) => !excludedStacks.has(stack));
+  const excludedByName = excludedTenants.filter(({ name }) => only.includes(name));
+  const refusedTargets =
+    excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
+  if (refusedTargets.length === 0) return { targets, leftOut: excludedTenants };
+  const reasons = refusedTargets.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
+  const suffixLines = refusedTargets.length > 5 ? [`… and ${refusedTargets.length - 5} more.`] : [];
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
     [
-      `The rollout ${id} can't be rolled back at ${refused.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
+      `The rollout ${id} can't be rolled back at ${refusedTargets.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
       ...reasons,
-      ...more,
+      ...suffixLines,
       RESTORE,
     ].join("\n"),
   );
@@ -226,7 +242,7 @@ function has({ bundle, folder }: PackedFiles, settings: string): boolean {
   return bundle.has(posix.normalize(join(folder, settings).replaceAll("\\", "/")));
 }
 
-async function planOf(journal: Journal, id: string, name: string): Promise<Plan> {
+async function readStoredPlan(journal: Journal, id: string, name: string): Promise<Plan> {
   const json = await journal.plan(id, name);
   if (json !== undefined) return parsePlan(json, `the plan of ${name}`);
   throw new RolloutError(
@@ -238,43 +254,43 @@ async function planOf(journal: Journal, id: string, name: string): Promise<Plan>
 /**
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
- * @param kept tenants that the rollback leaves out.
+ * @param keptTenants tenants that the rollback leaves out.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if a later rollout has
  * changed one of them and was not rolled back itself.
  */
-async function stillStanding(
+async function findTenantsToRestore(
   journal: Journal,
   id: string,
   tenants: readonly TenantRecord[],
-  kept: readonly SkippedTenant[],
+  keptTenants: readonly SkippedTenant[],
   commands: RolloutCommands,
 ): Promise<readonly TenantRecord[]> {
-  const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
-  const takenBackBy = new Set<string>();
-  const standing: TenantRecord[] = [];
-  const changed: (readonly [name: string, rollout: string])[] = [];
+  const laterChanges = Map.groupBy(await journal.since(id), ({ stack }) => stack);
+  const rolledBackBy = new Set<string>();
+  const tenantsToRestore: TenantRecord[] = [];
+  const changedTenants: (readonly [name: string, rollout: string])[] = [];
   for (const tenant of tenants) {
-    const { by, since } = becameOf(id, later.get(tenant.target.stack) ?? []);
-    const [last] = since.slice(-1);
-    if (by !== undefined) takenBackBy.add(by);
-    else if (last === undefined) standing.push(tenant);
-    else changed.push([tenant.name, last]);
+    const { by, since } = becameOf(id, laterChanges.get(tenant.target.stack) ?? []);
+    const [latestRollout] = since.slice(-1);
+    if (by !== undefined) rolledBackBy.add(by);
+    else if (latestRollout === undefined) tenantsToRestore.push(tenant);
+    else changedTenants.push([tenant.name, latestRollout]);
   }
-  const [first] = changed;
+  const [first] = changedTenants;
   if (first !== undefined) {
-    const names = formatFirst(changed, ([name]) => quote(name));
+    const names = formatFirst(changedTenants, ([name]) => quote(name));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
       `The rollout ${first[1]} has changed ${names} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
-  if (standing.length === 0 && takenBackBy.size > 0) {
-    const left = new Set((await takenBackSoFar(journal, id)).left.map(({ name }) => name));
-    const still = kept.filter(({ name }) => left.has(name));
+  if (tenantsToRestore.length === 0 && rolledBackBy.size > 0) {
+    const remaining = new Set((await takenBackSoFar(journal, id)).left.map(({ name }) => name));
+    const notRolledBack = keptTenants.filter(({ name }) => remaining.has(name));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was rolled back by ${[...takenBackBy].join(", ")} already, ${still.length === 0 ? "and nothing of it is left" : `but not in ${keptText(still)}`}. Nothing was changed.`,
+      `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${keptText(notRolledBack)}`}. Nothing was changed.`,
     );
   }
-  return standing;
+  return tenantsToRestore;
 }

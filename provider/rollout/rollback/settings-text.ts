@@ -13,25 +13,26 @@ export interface MeantRemovals {
  * else at the tenant alone. Removed VIPs become exclusions.
  */
 export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRemovals): string {
-  const listed = Object.entries(entries).flatMap(([key, text]) => readEntry(key, text) ?? []);
-  const section = (list: "allow" | "deny") =>
-    listed
+  const parsedEntries = Object.entries(entries).flatMap(([key, text]) => readEntry(key, text) ?? []);
+  const buildSection = (list: "allow" | "deny") =>
+    parsedEntries
       .filter((entry) => entry.list === list)
       .map(({ list: _section, entryType: type, verdictScope: scope, unknown: _unknown, ...entry }) => ({
         ...entry,
         type,
         scope,
       }));
-  const limits = (count: number) => (count === 0 ? {} : { maxRemovals: count, maxRemovalFraction: 1 });
+  const buildRemovalLimits = (count: number) =>
+    count === 0 ? {} : { maxRemovals: count, maxRemovalFraction: 1 };
   return stringify(
     {
       version: 1,
       lists: {
-        entries: { mode: "additive", adopt: true, ...limits(removals.entries) },
-        vips: { mode: "additive", onDelete: "exclude", ...limits(removals.vips) },
+        entries: { mode: "additive", adopt: true, ...buildRemovalLimits(removals.entries) },
+        vips: { mode: "additive", onDelete: "exclude", ...buildRemovalLimits(removals.vips) },
       },
-      allow: section("allow"),
-      deny: section("deny"),
+      allow: buildSection("allow"),
+      deny: buildSection("deny"),
       vips: Object.entries(vips).map(([key, text]) => {
         const { unknown: _unknown, ...vip } = readVip(key, text);
         return vip;

@@ -37,27 +37,27 @@ export interface Undoing {
  * that the plan never touched. Pure.
  *
  * @param plan the plan that changed the tenant.
- * @param known the contents of the tenant's stack.
+ * @param knownLists the contents of the tenant's stack.
  * @param acceptRisk the reason to record for restored entries that are risky.
  */
 export function whatUndoes(
   { changes }: Pick<Plan, "changes">,
-  known: KnownLists,
+  knownLists: KnownLists,
   observed: Observed,
   acceptRisk: string,
-  own: OwnDomains = NO_OWN_DOMAINS,
+  ownDomains: OwnDomains = NO_OWN_DOMAINS,
 ): Undoing {
-  const entries = undo(
+  const entries = invertListChanges(
     changes.filter(({ kind }) => kind === "entry"),
-    managed(known.entries.content),
-    entriesThere(changes, known.entries.content, observed),
-    (key, standing, declaredAs) => entryText(key, standing, declaredAs, acceptRisk, own),
+    selectManaged(knownLists.entries.content),
+    findCurrentEntries(changes, knownLists.entries.content, observed),
+    (key, state, declaredAs) => encodeEntryWithRisk(key, state, declaredAs, acceptRisk, ownDomains),
   );
-  const vips = undo(
+  const vips = invertListChanges(
     changes.filter(({ kind }) => kind === "vip"),
-    managed(known.vips.content),
+    selectManaged(knownLists.vips.content),
     new Map([...observed.vips].map(([key, row]) => [key, standingOf(row)])),
-    (_key, standing) => textOfVip(standing),
+    (_key, state) => textOfVip(state),
   );
   return {
     declared: { entries: entries.declared, vips: vips.declared },
@@ -68,79 +68,80 @@ export function whatUndoes(
 }
 
 /** Encodes a key in its declared form. `declaredAs` is the stack's declaration, if the stack knows the key. */
-type TextOf = (key: string, standing: Standing, declaredAs: string | undefined) => string;
+type EncodeElement = (key: string, state: Standing, declaredAs: string | undefined) => string;
 
-function undo(
+function invertListChanges(
   changes: readonly Change[],
-  known: ReadonlyMap<string, string>,
-  there: ReadonlyMap<string, Standing>,
-  textOf: TextOf,
+  managedContent: ReadonlyMap<string, string>,
+  currentStates: ReadonlyMap<string, Standing>,
+  encode: EncodeElement,
 ): { declared: KeyedList; standing: KeyedList; isPartlyUnknown: boolean; left: readonly Change[] } {
-  const standing = new Map<string, string>();
-  for (const [key, text] of known) {
-    const now = there.get(key);
-    if (now !== undefined) standing.set(key, textOf(key, now, text));
+  const current = new Map<string, string>();
+  for (const [key, text] of managedContent) {
+    const currentState = currentStates.get(key);
+    if (currentState !== undefined) current.set(key, encode(key, currentState, text));
   }
-  const declared = new Map(standing);
+  const declared = new Map(current);
   let isPartlyUnknown = false;
-  const left: Change[] = [];
+  const unrevertedChanges: Change[] = [];
   for (const change of changes) {
     const { key, before, after } = change;
-    const now = there.get(key);
-    if (isSameStanding(now, before)) continue;
-    if (!isSameStanding(now, after)) {
-      left.push(change);
+    const currentState = currentStates.get(key);
+    if (isSameStanding(currentState, before)) continue;
+    if (!isSameStanding(currentState, after)) {
+      unrevertedChanges.push(change);
       continue;
     }
-    if (now !== undefined && !known.has(key)) {
+    if (currentState !== undefined && !managedContent.has(key)) {
       isPartlyUnknown = true;
-      standing.set(key, textOf(key, now, undefined));
+      current.set(key, encode(key, currentState, undefined));
     }
     if (before === undefined) declared.delete(key);
-    else declared.set(key, textOf(key, before, known.get(key)));
+    else declared.set(key, encode(key, before, managedContent.get(key)));
   }
   return {
     declared: Object.fromEntries(declared),
-    standing: Object.fromEntries(standing),
+    standing: Object.fromEntries(current),
     isPartlyUnknown,
-    left,
+    left: unrevertedChanges,
   };
 }
 
-function managed(content: KeyedList): ReadonlyMap<string, string> {
+function selectManaged(content: KeyedList): ReadonlyMap<string, string> {
   return new Map(Object.entries(content).filter(([, text]) => !isUnmanaged(text)));
 }
 
 /** Finds the tenant's present rows for the keys of the stack and of the plan's changes. */
-function entriesThere(
+function findCurrentEntries(
   changes: readonly Change[],
-  known: KeyedList,
+  content: KeyedList,
   { rows, entries }: Observed,
 ): ReadonlyMap<string, Standing> {
-  const touched = changes.flatMap(({ kind, key, before, after }) => {
-    const standing = after ?? before;
-    return kind === "entry" && standing?.list !== undefined
-      ? [[key, textOfEntry({ ...standing, list: standing.list })] as const]
+  const changedEntries = changes.flatMap(({ kind, key, before, after }) => {
+    const state = after ?? before;
+    return kind === "entry" && state?.list !== undefined
+      ? [[key, textOfEntry({ ...state, list: state.list })] as const]
       : [];
   });
   const { found } = new EntryMatch(
-    { ...Object.fromEntries(managed(known)), ...Object.fromEntries(touched) },
+    { ...Object.fromEntries(selectManaged(content)), ...Object.fromEntries(changedEntries) },
     keyedRows(rows, entries),
   );
   return new Map([...found].map(([key, row]) => [key, standingOf(row)]));
 }
 
-function entryText(
+function encodeEntryWithRisk(
   key: string,
   { list = "deny", ...standing }: Standing,
   declaredAs: string | undefined,
-  why: string,
-  own: OwnDomains,
+  riskReason: string,
+  ownDomains: OwnDomains,
 ): string {
-  const accepted =
+  const acceptedRisk =
     standing.acceptRisk ?? (declaredAs === undefined ? undefined : readEntry(key, declaredAs)?.acceptRisk);
   const entry = readEntry(key, list);
   const isRisky =
-    entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }, own).length > 0;
-  return textOfEntry({ ...standing, list, acceptRisk: accepted ?? (isRisky ? why : undefined) });
+    entry !== undefined &&
+    risksOf({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
+  return textOfEntry({ ...standing, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
 }

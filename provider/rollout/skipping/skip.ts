@@ -27,7 +27,7 @@ export interface SkipRequest {
   readonly nowMs: number;
 }
 
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 
 /**
  * Makes all rollouts of this journal skip tenants, until {@link takeUp}. A tenant that is skipped already keeps its first reason. Changes
@@ -42,19 +42,19 @@ export async function skip(
   reason: string | undefined,
   { file, names, environment, nowMs }: SkipRequest,
 ): Promise<Skipping> {
-  const said = reason?.trim() ?? "";
-  if (said === "" || said.length > LONGEST_REASON) {
-    const what = said === "" ? "is missing" : `is longer than ${LONGEST_REASON} characters`;
+  const trimmedReason = reason?.trim() ?? "";
+  if (trimmedReason === "" || trimmedReason.length > MAX_REASON_LENGTH) {
+    const problem = trimmedReason === "" ? "is missing" : `is longer than ${MAX_REASON_LENGTH} characters`;
     throw new ConfigurationError(
-      `Why the tenant is to be skipped ${what}: every plan and run says it until it is unskipped. Nothing was changed. Give --reason TEXT.`,
+      `Why the tenant is to be skipped ${problem}: every plan and run says it until it is unskipped. Nothing was changed. Give --reason TEXT.`,
     );
   }
   const { targets, project } = readTargets(file);
   const tenants = selectTargets(targets, { only: names });
-  const whose = { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
-  await refuseElsewhere(journal, whose);
-  return await skipTenants(journal.database, whose, tenants, {
-    reason: said,
+  const scope = { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+  await assertBackendKnown(journal, scope);
+  return await skipTenants(journal.database, scope, tenants, {
+    reason: trimmedReason,
     by: nameOfWho(environment),
     nowMs,
   });
@@ -76,14 +76,14 @@ export interface TakenUp {
  */
 export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
   const { environment, names, nowMs } = request;
-  const whose = whoseOf(request);
-  const all = await currentSkips(journal, request);
-  const meant = new Set(names.flatMap((name) => namesOf(all, name, whose)));
-  const skips = [...meant].map((name) => oneOf(all, name, whose));
+  const scope = readSkipScope(request);
+  const activeSkips = await currentSkips(journal, request);
+  const selectedNames = new Set(names.flatMap((name) => expandSkipNames(activeSkips, name, scope)));
+  const skips = [...selectedNames].map((name) => findSkip(activeSkips, name, scope));
   const by = nameOfWho(environment);
   const rollouts = await endSkips(journal.database, skips, { by, nowMs });
-  const isDeclared = ({ stack }: Skip): boolean => whose.names?.has(stack) ?? true;
-  return { skips, rollouts, declared: skips.filter(isDeclared).map(({ name }) => name) };
+  const isStillDeclared = ({ stack }: Skip): boolean => scope.names?.has(stack) ?? true;
+  return { skips, rollouts, declared: skips.filter(isStillDeclared).map(({ name }) => name) };
 }
 
 /** Lists all current skips. A renamed tenant appears with its name in the targets file. */
@@ -91,11 +91,11 @@ export async function currentSkips(
   { database }: Journal,
   request: Pick<SkipRequest, "file" | "environment">,
 ): Promise<readonly Skip[]> {
-  const { project, backend, names } = whoseOf(request);
-  return (await allSkips(database)).map((one) =>
-    one.project === project && one.backend === backend
-      ? { ...one, name: names?.get(one.stack) ?? one.name }
-      : one,
+  const { project, backend, names } = readSkipScope(request);
+  return (await allSkips(database)).map((candidate) =>
+    candidate.project === project && candidate.backend === backend
+      ? { ...candidate, name: names?.get(candidate.stack) ?? candidate.name }
+      : candidate,
   );
 }
 
@@ -103,45 +103,53 @@ export async function currentSkips(
 export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
   const skips = await standingSkips(journal.database, spec);
   if (skips.size === 0) return [];
-  const own = new Set((await journal.tenants(id)).map(({ target }) => target.stack));
-  const without = new Set((spec.skipped ?? []).map(({ name }) => name));
-  const declared = whoseOf({ file: spec.source, environment: process.env }).names;
+  const rolloutStacks = new Set((await journal.tenants(id)).map(({ target }) => target.stack));
+  const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
+  const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
   return [...skips.values()].filter(
-    ({ name, stack }) => own.has(stack) || (without.has(name) && declared?.has(stack) !== false),
+    ({ name, stack }) =>
+      rolloutStacks.has(stack) || (skippedNames.has(name) && declared?.has(stack) !== false),
   );
 }
 
 /** Expands a name with `*`, only within this project and state backend, because the user means no other. */
-function namesOf(
-  all: readonly Skip[],
+function expandSkipNames(
+  activeSkips: readonly Skip[],
   name: string,
   { project, backend }: Partial<WhoseRollouts>,
 ): readonly string[] {
   if (!name.includes("*")) return [name];
   const matches = globOf(name);
-  const own = all.filter((one) => one.project === project && one.backend === backend && matches(one.name));
-  return own.length > 0 ? own.map((one) => one.name) : [name];
+  const ownSkips = activeSkips.filter(
+    (candidate) => candidate.project === project && candidate.backend === backend && matches(candidate.name),
+  );
+  return ownSkips.length > 0 ? ownSkips.map((candidate) => candidate.name) : [name];
 }
 
-function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>): Skip {
-  const named = all.filter((one) => one.name === name);
-  const own = named.filter((one) => one.project === whose.project && one.backend === whose.backend);
-  const [found, another] = own.length > 0 ? own : named;
-  if (found === undefined) {
-    const known = formatFirst(all, (one) => quote(one.name));
-    const others = all.length === 0 ? "nobody is" : `skipped are ${known}`;
-    throw new SelectionError(`${quote(name)} is not skipped; ${others}. Nothing was changed.`);
+function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<WhoseRollouts>): Skip {
+  const skipsByName = activeSkips.filter((candidate) => candidate.name === name);
+  const ownSkips = skipsByName.filter(
+    (candidate) => candidate.project === scope.project && candidate.backend === scope.backend,
+  );
+  const [match, secondMatch] = ownSkips.length > 0 ? ownSkips : skipsByName;
+  if (match === undefined) {
+    const knownNames = formatFirst(activeSkips, (candidate) => quote(candidate.name));
+    const skippedText = activeSkips.length === 0 ? "nobody is" : `skipped are ${knownNames}`;
+    throw new SelectionError(`${quote(name)} is not skipped; ${skippedText}. Nothing was changed.`);
   }
-  if (another !== undefined) {
+  if (secondMatch !== undefined) {
     throw new SelectionError(
       `${quote(name)} is skipped in several projects or state backends. Nothing was changed. Name the targets file of the one that is meant (--targets), with PULUMI_BACKEND_URL as its rollouts have it.`,
     );
   }
-  return found;
+  return match;
 }
 
 /** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent the end of a skip. */
-function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
+function readSkipScope({
+  file,
+  environment,
+}: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
   readonly names?: ReadonlyMap<string, string>;
 } {
   try {
@@ -155,15 +163,15 @@ function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment"
 }
 
 /** Rejects a skip that no rollout would honour, because the user would rely on it. */
-async function refuseElsewhere(
+async function assertBackendKnown(
   journal: Journal,
   { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
 ): Promise<void> {
-  const own = (await journal.records()).filter(({ spec }) => spec.project === project);
-  const [first] = own;
-  if (first === undefined || own.some(({ spec }) => spec.backend === backend)) return;
+  const projectRecords = (await journal.records()).filter(({ spec }) => spec.project === project);
+  const [first] = projectRecords;
+  if (first === undefined || projectRecords.some(({ spec }) => spec.backend === backend)) return;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `The journal has ${own.length === 1 ? "a rollout" : `${own.length} rollouts`} of the project ${quote(project)}, such as ${first.id}, and all with another state backend than this run has: they would not leave anybody out by this. Nothing was changed. Set PULUMI_BACKEND_URL as they had it.`,
+    `The journal has ${projectRecords.length === 1 ? "a rollout" : `${projectRecords.length} rollouts`} of the project ${quote(project)}, such as ${first.id}, and all with another state backend than this run has: they would not leave anybody out by this. Nothing was changed. Set PULUMI_BACKEND_URL as they had it.`,
   );
 }

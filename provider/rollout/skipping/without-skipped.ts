@@ -24,40 +24,42 @@ export interface WithoutSkipped {
  */
 export async function withoutSkipped(
   database: Queryable,
-  whose: WhoseRollouts,
+  scope: WhoseRollouts,
   targets: readonly Target[],
   { only = [] }: Selection,
   { commands, source }: { readonly commands: RolloutCommands; readonly source: string },
 ): Promise<WithoutSkipped> {
-  const standing = await standingSkips(database, whose);
-  const left = targets.flatMap(({ name, stack }) => {
-    const skip = standing.get(stack);
+  const activeSkips = await standingSkips(database, scope);
+  const excludedSkips = targets.flatMap(({ name, stack }) => {
+    const skip = activeSkips.get(stack);
     return skip === undefined ? [] : [{ ...skip, name }];
   });
-  if (left.length === 0) return { targets };
-  const named = left.filter(({ name }) => only.includes(name));
-  const rest = targets.filter(({ stack }) => !standing.has(stack));
-  const refused = named.length > 0 ? named : rest.length === 0 ? left : [];
-  if (refused.length > 0) throw refusal(refused, commands, source);
-  return { targets: rest, skipped: left.map(skippedTenant) };
+  if (excludedSkips.length === 0) return { targets };
+  const excludedByName = excludedSkips.filter(({ name }) => only.includes(name));
+  const remaining = targets.filter(({ stack }) => !activeSkips.has(stack));
+  const refusedSkips =
+    excludedByName.length > 0 ? excludedByName : remaining.length === 0 ? excludedSkips : [];
+  if (refusedSkips.length > 0) throw buildSkippedError(refusedSkips, commands, source);
+  return { targets: remaining, skipped: excludedSkips.map(skippedTenant) };
 }
 
 /** The maximum number of skipped tenants to show. */
-const SHOWN = 5;
+const MAX_LISTED = 5;
 
-function refusal(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
-  const told = skips.slice(0, SHOWN).map(skipText);
-  const more = skips.length > SHOWN ? `; and ${counted(skips.length - SHOWN, "more tenant")}` : "";
-  const names = skips.slice(0, SHOWN).map(({ name }) => name);
+function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
+  const skipTexts = skips.slice(0, MAX_LISTED).map(skipText);
+  const suffix =
+    skips.length > MAX_LISTED ? `; and ${counted(skips.length - MAX_LISTED, "more tenant")}` : "";
+  const names = skips.slice(0, MAX_LISTED).map(({ name }) => name);
   return new RolloutError(
     "ERR_ROLLOUT_SKIPPED",
-    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${told.join("; ")}${more}. Nothing was changed. To unskip ${skips.length === 1 ? "it" : "them"}: \`${commands.unskip(names, source)}\``,
+    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${skipTexts.join("; ")}${suffix}. Nothing was changed. To unskip ${skips.length === 1 ? "it" : "them"}: \`${commands.unskip(names, source)}\``,
   );
 }
 
 /** For example: `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
 export function skipText({ name, sinceMs, by, reason }: SkippedTenant): string {
   const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
-  const who = by === undefined ? "" : ` by ${excerpt(by)}`;
-  return `${quote(name)}, since ${since} UTC${who} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
+  const skippedByText = by === undefined ? "" : ` by ${excerpt(by)}`;
+  return `${quote(name)}, since ${since} UTC${skippedByText} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
 }

@@ -9,11 +9,11 @@ import { isLeftBehind, stackLocks } from "./stack-lock";
 import { lockFolder, removeTornAttributes, removeUnnamedFiles, type StackFiles } from "./torn-files";
 
 /** A stack. The CLI also needs a project directory to run on it. */
-interface StackPlace extends StacksPlace {
+interface StackContext extends StacksPlace {
   readonly stack: string;
 }
 
-export interface StackWithFolder extends StackPlace {
+export interface StackWithFolder extends StackContext {
   readonly folder: string;
 }
 
@@ -35,25 +35,25 @@ const LOCK_POLL_MS = 500;
  * @throws {RolloutError} (`ERR_STACK_LOCKED`) if the stack stays locked. The message has the command that unlocks it.
  */
 export async function runOnStack(
-  words: readonly string[],
-  place: StackWithFolder,
+  subcommandArgs: readonly string[],
+  context: StackWithFolder,
   { more = {}, lockWaitMs = 0, log }: RunOnStackOptions,
 ): Promise<PulumiRun> {
-  const { stack, folder, environment } = place;
+  const { stack, folder, environment } = context;
   const startedAt = Date.now();
   for (;;) {
-    for (const line of await repairStackFiles(place)) log(`${line}.`);
-    const args = [...words, "--stack", stack];
+    for (const line of await repairStackFiles(context)) log(`${line}.`);
+    const args = [...subcommandArgs, "--stack", stack];
     const run = await runPulumi(args, { folder, base: environment, environment: more });
     const { owners, told } = stackLocks(withoutColour(`${run.stderr}\n${run.stdout}`));
     if (run.code === 0 || owners === undefined) return run;
     if (owners.every((owner) => isLeftBehind(owner))) {
       log(`The lock of the stack ${quote(stack)} was left behind by ${told}, which is gone; it is removed.`);
-      await removeLocks(place);
+      await removeLocks(context);
     } else if (Date.now() - startedAt >= lockWaitMs) {
-      const advice = (await isStackThere(place))
-        ? await unlockAdvice(place)
-        : `The stack is not made yet: where that run is gone, and only then, remove its lock from ${lockFolder(stackFiles(place))}`;
+      const advice = (await isStackThere(context))
+        ? await unlockAdvice(context)
+        : `The stack is not made yet: where that run is gone, and only then, remove its lock from ${lockFolder(stackFiles(context))}`;
       throw new RolloutError(
         "ERR_STACK_LOCKED",
         `The stack ${quote(stack)} is locked by ${told}. Where that run still goes on, wait for its end. ${advice}`,
@@ -67,30 +67,30 @@ export async function runOnStack(
  *
  * @returns what was removed, for people.
  */
-export async function repairStackFiles(place: StackPlace): Promise<readonly string[]> {
-  const files = stackFiles(place);
+export async function repairStackFiles(context: StackContext): Promise<readonly string[]> {
+  const files = stackFiles(context);
   return [...removeTornAttributes(files), ...(await removeUnnamedFiles(files))];
 }
 
 /** The location of a stack's files, for a file backend. */
-export function stackFiles({ project, stack, environment }: StackPlace): StackFiles {
+export function stackFiles({ project, stack, environment }: StackContext): StackFiles {
   return { backend: environment["PULUMI_BACKEND_URL"], project, stack };
 }
 
 /** Removes all locks of a stack, even if an owner was killed before the stack was created. */
-export async function removeLocks(place: StackWithFolder): Promise<void> {
-  const { stack, folder, environment } = place;
-  const pulumi = async (...args: string[]): Promise<void> => {
+export async function removeLocks(context: StackWithFolder): Promise<void> {
+  const { stack, folder, environment } = context;
+  const runStackCommand = async (...args: string[]): Promise<void> => {
     const run = await runPulumi(args, { folder, base: environment });
     if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
   };
-  if (!(await isStackThere(place))) {
+  if (!(await isStackThere(context))) {
     // Pulumi neither creates a locked stack nor unlocks a missing one. However, it renames a stack to this name without checking for locks.
-    const other = `${stack.slice(0, 60)}-unlocked-${randomUUID()}`;
-    await pulumi("stack", "init", other, "--no-select");
-    await pulumi("stack", "rename", stack, "--stack", other);
+    const temporaryName = `${stack.slice(0, 60)}-unlocked-${randomUUID()}`;
+    await runStackCommand("stack", "init", temporaryName, "--no-select");
+    await runStackCommand("stack", "rename", stack, "--stack", temporaryName);
   }
-  await pulumi("cancel", "--yes", "--stack", stack);
+  await runStackCommand("cancel", "--yes", "--stack", stack);
 }
 
 export async function isStackThere({ stack, folder, environment }: StackWithFolder): Promise<boolean> {
@@ -98,7 +98,7 @@ export async function isStackThere({ stack, folder, environment }: StackWithFold
 }
 
 /** Says in a sentence how a person removes the lock of a dead run. */
-export async function unlockAdvice(place: StackPlace): Promise<string> {
-  const cancel = (await stackCommands(place)).command("cancel --yes", place.stack);
-  return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``;
+export async function unlockAdvice(context: StackContext): Promise<string> {
+  const cancelCommand = (await stackCommands(context)).command("cancel --yes", context.stack);
+  return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancelCommand}\``;
 }

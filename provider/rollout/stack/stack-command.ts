@@ -13,30 +13,30 @@ export interface StackCommands {
   /** Returns the full name of a stack. @param project Default: that of the place. */
   nameOf(stack: string, project?: string): string;
   /** Builds a shell command of Pulumi for a stack. */
-  command(words: string, stack: string, project?: string): string;
+  command(subcommand: string, stack: string, project?: string): string;
 }
 
-export async function stackCommands(place: StacksPlace): Promise<StackCommands> {
+export async function stackCommands(context: StacksPlace): Promise<StackCommands> {
   const engine = await findEngine();
   const pulumi = engine === undefined || engine.source === "path" ? "pulumi" : shellWord(engine.command);
-  const nameOf = (stack: string, project = place.project): string => {
+  const formatStackName = (stack: string, project = context.project): string => {
     // The Pulumi service has its own organizations, and finds the project by the directory.
-    return shellWord(isDiy(place) ? `organization/${project}/${stack}` : stack);
+    return shellWord(isSelfManaged(context) ? `organization/${project}/${stack}` : stack);
   };
   return {
-    nameOf,
-    command: (words, stack, project) =>
-      `${backendWords(place)}${pulumi} ${words} --stack ${nameOf(stack, project)}`,
+    nameOf: formatStackName,
+    command: (subcommand, stack, project) =>
+      `${formatBackendVariable(context)}${pulumi} ${subcommand} --stack ${formatStackName(stack, project)}`,
   };
 }
 
-function isDiy({ environment }: StacksPlace): boolean {
+function isSelfManaged({ environment }: StacksPlace): boolean {
   const backend = environment["PULUMI_BACKEND_URL"] ?? "";
   return backend !== "" && !/^https?:/i.test(backend);
 }
 
 /** Sets the backend if the user's shell lacks it: a directory from the project file, or a relative path. */
-function backendWords({ environment }: StacksPlace): string {
+function formatBackendVariable({ environment }: StacksPlace): string {
   const backend = environment["PULUMI_BACKEND_URL"] ?? "";
   const isSame = !backend.startsWith("file:") || process.env["PULUMI_BACKEND_URL"] === backend;
   return isSame ? "" : `PULUMI_BACKEND_URL=${shellWord(backend)} `;

@@ -31,16 +31,16 @@ export function stackLocks(message: string): StackLocks {
       sinceMs: Date.parse(since),
     }),
   );
-  const told = [...new Set(owners.map((owner) => owner.told))].join(" and ") || "another run";
-  return { told, owners: count > 0 && owners.length === count ? owners : undefined };
+  const description = [...new Set(owners.map((owner) => owner.told))].join(" and ") || "another run";
+  return { told: description, owners: count > 0 && owners.length === count ? owners : undefined };
 }
 
-const lockFile = z.object({ pid: z.number(), hostname: z.string(), timestamp: z.string() });
+const lockFileSchema = z.object({ pid: z.number(), hostname: z.string(), timestamp: z.string() });
 
 /** Reads the owner from a lock file. Undefined if the file is invalid. */
 export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
   try {
-    const { pid, hostname: host, timestamp } = lockFile.parse(JSON.parse(readFileSync(file, "utf8")));
+    const { pid, hostname: host, timestamp } = lockFileSchema.parse(JSON.parse(readFileSync(file, "utf8")));
     return { host, pid, sinceMs: Date.parse(timestamp) };
   } catch {
     return undefined;
@@ -58,9 +58,9 @@ export interface Processes {
 }
 
 /** Locks and the system's start times are rounded to whole seconds. */
-const ROUNDED_MS = 3_000;
+const ROUNDING_TOLERANCE_MS = 3_000;
 /** A clock change while Pulumi runs can make its start seem later. */
-const CLOCK_MS = 60_000;
+const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
  * Whether a lock belongs to a dead process of this machine. Another process may have the same pid since, but then it started after
@@ -68,32 +68,37 @@ const CLOCK_MS = 60_000;
  */
 export function isLeftBehind(
   { host, pid, sinceMs }: Omit<LockOwner, "told">,
-  processes: Processes = MACHINE,
+  processes: Processes = LOCAL_PROCESSES,
 ): boolean {
   if (host !== processes.host) return false;
   if (!processes.isThere(pid)) return true;
   const startedAtMs = processes.startedAtMs(pid);
   const mayBePulumi = /pulumi/i.test(processes.nameOf(pid) ?? "pulumi");
-  return startedAtMs !== undefined && startedAtMs > sinceMs + (mayBePulumi ? CLOCK_MS : ROUNDED_MS);
+  return (
+    startedAtMs !== undefined &&
+    startedAtMs > sinceMs + (mayBePulumi ? CLOCK_TOLERANCE_MS : ROUNDING_TOLERANCE_MS)
+  );
 }
 
-const MACHINE: Processes = {
+const LOCAL_PROCESSES: Processes = {
   host: hostname(),
   isThere: isRunning,
   nameOf(pid) {
-    const command = proc(`${pid}/cmdline`)?.split("\0")[0];
+    const command = readProc(`${pid}/cmdline`)?.split("\0")[0];
     // Empty for processes that have just ended, and possibly for those of other users.
-    return command === undefined || command === "" ? undefined : `${command} ${proc(`${pid}/comm`) ?? ""}`;
+    return command === undefined || command === ""
+      ? undefined
+      : `${command} ${readProc(`${pid}/comm`) ?? ""}`;
   },
   startedAtMs(pid) {
     const ticks = startOf(pid);
-    const bootedAt = /^btime (\d+)$/m.exec(proc("stat") ?? "")?.[1];
+    const bootedAt = /^btime (\d+)$/m.exec(readProc("stat") ?? "")?.[1];
     return ticks === undefined || bootedAt === undefined ? undefined : Number(bootedAt) * 1_000 + ticks * 10;
   },
 };
 
 /** Reads Linux process information. Undefined on other systems. */
-function proc(path: string): string | undefined {
+function readProc(path: string): string | undefined {
   try {
     return readFileSync(`/proc/${path}`, "utf8");
   } catch {

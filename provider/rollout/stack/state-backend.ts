@@ -25,40 +25,41 @@ export interface StateBackend {
  * directory
  * on this machine. A remote backend receives the run's credentials, and a file of the repository must not decide that.
  *
- * @param project the directory of the project.
+ * @param projectDirectory the directory of the project.
  * @throws {ConfigurationError} if it isn't a valid URL, or names a directory that does not exist.
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if only the project file names a remote backend.
  */
-export function stateBackend(environment: NodeJS.ProcessEnv, project: string): StateBackend {
-  const allowed = environment["PULUMI_BACKEND_URL"];
-  const given = allowed || projectBackend(project);
-  if (!given) {
-    const organization = ofOrganization(environment);
-    const shown = `the one that Pulumi is logged in to${organization}`;
-    return { url: undefined, shown, fingerprint: hashOf(`logged in${organization}`) };
+export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: string): StateBackend {
+  const environmentUrl = environment["PULUMI_BACKEND_URL"];
+  const configuredUrl = environmentUrl || readProjectBackend(projectDirectory);
+  if (!configuredUrl) {
+    const organization = formatOrganization(environment);
+    const displayName = `the one that Pulumi is logged in to${organization}`;
+    return { url: undefined, shown: displayName, fingerprint: hashOf(`logged in${organization}`) };
   }
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(configuredUrl)) {
     throw new ConfigurationError(
-      `PULUMI_BACKEND_URL is ${quote(given, 300)}, which is no address; a folder is written as ${quote(`file://${resolve(project, given)}`, 300)}.`,
+      `PULUMI_BACKEND_URL is ${quote(configuredUrl, 300)}, which is no address; a folder is written as ${quote(`file://${resolve(projectDirectory, configuredUrl)}`, 300)}.`,
     );
   }
-  if (!allowed && !given.startsWith("file://")) {
-    const shown = withoutPassword(given, "PASSWORD");
+  if (!environmentUrl && !configuredUrl.startsWith("file://")) {
+    const displayName = withoutPassword(configuredUrl, "PASSWORD");
     throw new NotAllowedError(
-      `This run does not allow the state backend ${quote(shown, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(shown)}`,
+      `This run does not allow the state backend ${quote(displayName, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(displayName)}`,
     );
   }
   // The engine runs in another directory.
-  const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(given)?.[1];
-  const url = relativePath === undefined ? given : `file://${resolve(project, relativePath)}`;
-  const folder = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
-  if (folder !== undefined && !existsSync(folder)) {
+  const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(configuredUrl)?.[1];
+  const url =
+    relativePath === undefined ? configuredUrl : `file://${resolve(projectDirectory, relativePath)}`;
+  const directory = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
+  if (directory !== undefined && !existsSync(directory)) {
     throw new ConfigurationError(
       `The state backend ${quote(url, 300)} is a folder that does not exist. Where it held states, mount it or bring it back: with an empty one all stacks are taken for new. Else make it, or mend PULUMI_BACKEND_URL.`,
     );
   }
-  const shown = `${placeIn(url)}${isService(url) ? ofOrganization(environment) : ""}`;
-  return { url, shown, fingerprint: hashOf(shown) };
+  const displayName = `${formatBackendLocation(url)}${isService(url) ? formatOrganization(environment) : ""}`;
+  return { url, shown: displayName, fingerprint: hashOf(displayName) };
 }
 
 /**
@@ -88,13 +89,13 @@ export function requirePassphrase(
   { url }: StateBackend,
   stackFiles: readonly string[],
 ): void {
-  const isGiven = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
+  const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
     (name) => environment[name] !== undefined,
   );
-  const isOwnBackend = url !== undefined && !isService(url);
-  if (isGiven || !isOwnBackend) return;
-  const hasProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
-  if (hasProvider) return;
+  const isSelfManaged = url !== undefined && !isService(url);
+  if (hasPassphrase || !isSelfManaged) return;
+  const usesSecretsProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
+  if (usesSecretsProvider) return;
   throw new ConfigurationError(
     "Pulumi encrypts a stack with a passphrase, and there is none: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
   );
@@ -109,8 +110,8 @@ function hasSecretsProvider(file: string): boolean {
   }
 }
 
-function projectBackend(folder: string): string | undefined {
-  const file = join(folder, "Pulumi.yaml");
+function readProjectBackend(directory: string): string | undefined {
+  const file = join(directory, "Pulumi.yaml");
   if (!existsSync(file)) return undefined;
   try {
     const project = parse(readPlainFile(file).toString("utf8")) as { backend?: { url?: unknown } } | null;
@@ -127,7 +128,7 @@ function isService(url: string): boolean {
 }
 
 /** Two organizations of Pulumi's service may have stacks of the same name. */
-function ofOrganization(environment: NodeJS.ProcessEnv): string {
+function formatOrganization(environment: NodeJS.ProcessEnv): string {
   const name = environment["PULUMI_DEFAULT_ORGANIZATION"];
   return name ? `, organization ${excerpt(name)}` : "";
 }
@@ -136,24 +137,33 @@ function ofOrganization(environment: NodeJS.ProcessEnv): string {
  * The query parameters that identify a location. Different prefixes of a bucket, tables of a database, or endpoints of a bucket name
  * hold different stacks.
  */
-const PLACES = ["endpoint", "prefix", "storage_account", "domain", "host", "port", "dbname", "table"];
+const IDENTIFYING_PARAMETERS = [
+  "endpoint",
+  "prefix",
+  "storage_account",
+  "domain",
+  "host",
+  "port",
+  "dbname",
+  "table",
+];
 
 /** Returns the location in a URL without any credentials, so that it is safe to display. */
-function placeIn(url: string): string {
+function formatBackendLocation(url: string): string {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
-  const told = PLACES.flatMap((name) => {
+  const parameters = IDENTIFYING_PARAMETERS.flatMap((name) => {
     const value = query.get(name);
-    return value ? [`${name}=${readable(withoutPassword(value, ""))}`] : [];
+    return value ? [`${name}=${encodeReadable(withoutPassword(value, ""))}`] : [];
   });
   const parsed = URL.parse(url);
-  const place =
+  const location =
     parsed === null
       ? withoutPassword(url, "").replace(/[?#].*$/s, "")
       : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
-  return told.length === 0 ? place : `${place}?${told.join("&")}`;
+  return parameters.length === 0 ? location : `${location}?${parameters.join("&")}`;
 }
 
-function readable(value: string): string {
+function encodeReadable(value: string): string {
   return encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 

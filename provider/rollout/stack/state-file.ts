@@ -12,7 +12,7 @@ import type { Target } from "../model/target";
 import type { StackFiles } from "./torn-files";
 
 /** The required parts of a state that the CLI has written. Other formats are left to the CLI. */
-const checkpoint = z.object({
+const checkpointSchema = z.object({
   version: z.literal(3),
   checkpoint: z.object({
     latest: z.looseObject({
@@ -33,21 +33,21 @@ const PLAIN_NAME = /^\w[\w.-]*$/;
  * @returns undefined if the CLI might print something else. The caller must then run it.
  */
 export function readStateFile({ backend, project, stack }: StackFiles): NonNullable<unknown> | undefined {
-  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
-  if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return undefined;
-  const file = join(folder, ".pulumi", "stacks", project, `${stack}.json`);
+  const directory = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (directory === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return undefined;
+  const file = join(directory, ".pulumi", "stacks", project, `${stack}.json`);
   // The CLI uses the newest of these files.
   if ([".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return undefined;
   try {
     // The layout with one directory per project.
-    const layout = readPlainFile(join(folder, ".pulumi", "meta.yaml")).toString("utf8");
+    const layout = readPlainFile(join(directory, ".pulumi", "meta.yaml")).toString("utf8");
     if (layout.trim() !== "version: 1") return undefined;
     const state: unknown = JSON.parse(readPlainFile(file).toString("utf8"));
-    if (!checkpoint.safeParse(state).success) return undefined;
+    if (!checkpointSchema.safeParse(state).success) return undefined;
     const {
       version,
       checkpoint: { latest: deployment },
-    } = state as z.infer<typeof checkpoint>;
+    } = state as z.infer<typeof checkpointSchema>;
     return { version, deployment };
   } catch {
     return undefined;
@@ -57,10 +57,11 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
 /** Reads the last run's results from a stack's state file. Undefined if the CLI must be run instead. */
 export function readStackState(
   { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,
-  place: Omit<StackFiles, "stack">,
+  backendFiles: Omit<StackFiles, "stack">,
 ): { readonly isThere: boolean; readonly known?: KnownLists; readonly marker?: StackMarker } | undefined {
-  const state = readStateFile({ ...place, stack });
-  if (state === undefined) return isMissing({ ...place, stack }) ? { isThere: false } : undefined;
+  const state = readStateFile({ ...backendFiles, stack });
+  if (state === undefined)
+    return isStateFileMissing({ ...backendFiles, stack }) ? { isThere: false } : undefined;
   try {
     const known = knownLists(state, stack, resource ?? onlySettings(state) ?? name);
     return { isThere: true, known, ...withoutUndefined({ marker: readStackMarker(state) }) };
@@ -72,10 +73,10 @@ export function readStackState(
 
 /** Lists the stacks of a project in a plain directory backend, as far as possible. */
 export function stackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
-  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
-  if (folder === undefined || !PLAIN_NAME.test(project)) return [];
+  const directory = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (directory === undefined || !PLAIN_NAME.test(project)) return [];
   try {
-    const files = readdirSync(join(folder, ".pulumi", "stacks", project));
+    const files = readdirSync(join(directory, ".pulumi", "stacks", project));
     return files.flatMap((file) => /^(\w[\w.-]*)\.json$/.exec(file)?.[1] ?? []);
   } catch {
     return [];
@@ -83,16 +84,16 @@ export function stackNames({ backend, project }: Omit<StackFiles, "stack">): rea
 }
 
 /** Whether a plain directory backend certainly has no state of a stack. */
-function isMissing({ backend, project, stack }: StackFiles): boolean {
-  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
-  if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return false;
-  if (!existsSync(folder)) return false;
-  const states = join(folder, ".pulumi");
-  if (!existsSync(states)) return true;
-  const file = join(states, "stacks", project, `${stack}.json`);
+function isStateFileMissing({ backend, project, stack }: StackFiles): boolean {
+  const directory = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (directory === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return false;
+  if (!existsSync(directory)) return false;
+  const stateDirectory = join(directory, ".pulumi");
+  if (!existsSync(stateDirectory)) return true;
+  const file = join(stateDirectory, "stacks", project, `${stack}.json`);
   if (["", ".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return false;
   try {
-    return readPlainFile(join(states, "meta.yaml")).toString("utf8").trim() === "version: 1";
+    return readPlainFile(join(stateDirectory, "meta.yaml")).toString("utf8").trim() === "version: 1";
   } catch {
     return false;
   }

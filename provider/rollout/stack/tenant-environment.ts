@@ -6,7 +6,7 @@ export function keyVariablesOf(targets: readonly Pick<Target, "key">[]): readonl
 }
 
 /** Variables that all tenants share, without any keys. */
-const OF_ALL_TENANTS = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] as const;
+const SHARED_VARIABLES = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] as const;
 
 /**
  * Builds the provider's environment for one tenant, including the shared variables. Permission for plain http, and a tenant's own domains,
@@ -19,9 +19,9 @@ export function ofTenant(
   key: string,
   environment: NodeJS.ProcessEnv,
 ): Record<string, string> {
-  const forAll = OF_ALL_TENANTS.map((name) => [name, environment[name] ?? ""] as const);
+  const sharedEntries = SHARED_VARIABLES.map((name) => [name, environment[name] ?? ""] as const);
   return {
-    ...Object.fromEntries(forAll.filter(([, value]) => value !== "")),
+    ...Object.fromEntries(sharedEntries.filter(([, value]) => value !== "")),
     EMAIL_SECURITY_BASE_URL: baseUrl,
     EMAIL_SECURITY_API_KEY: key,
     ...(allowInsecureHttp ? { EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" } : {}),

@@ -18,7 +18,7 @@ export interface StackFiles {
 type ProjectFiles = Omit<StackFiles, "stack"> & Partial<Pick<StackFiles, "stack">>;
 
 /** Longer than the CLI takes to rename a lock file after writing it. */
-const NAMING_MS = 1_000;
+const RENAME_GRACE_MS = 1_000;
 const COMPRESSIONS = ["", ".gz", ".zst"];
 
 /**
@@ -33,24 +33,24 @@ const COMPRESSIONS = ["", ".gz", ".zst"];
  * @returns what was removed, for people.
  */
 export function removeTornAttributes({ backend, project, stack }: ProjectFiles): readonly string[] {
-  const folder = folderOf(backend);
-  if (folder === undefined) return [];
-  const states = join(folder, "stacks", project);
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return [];
+  const stateDirectory = join(directory, "stacks", project);
   const files = [
-    join(folder, "meta.yaml"),
-    ...(stack === undefined ? stacksIn(states) : [stack]).flatMap((one) => [
-      join(states, `${one}.pulumi-tags`),
-      ...COMPRESSIONS.map((extension) => join(states, `${one}.json${extension}`)),
+    join(directory, "meta.yaml"),
+    ...(stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => [
+      join(stateDirectory, `${one}.pulumi-tags`),
+      ...COMPRESSIONS.map((extension) => join(stateDirectory, `${one}.json${extension}`)),
     ]),
   ];
-  const torn = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
-  for (const file of torn) rmSync(file, { force: true });
-  return torn.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
+  const truncated = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
+  for (const file of truncated) rmSync(file, { force: true });
+  return truncated.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
 }
 
 /** The names of the stacks whose states are in a directory. */
-function stacksIn(states: string): readonly string[] {
-  return namesIn(states).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
+function listStacks(stateDirectory: string): readonly string[] {
+  return listNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
 
 /**
@@ -65,33 +65,35 @@ function stacksIn(states: string): readonly string[] {
  * @returns what was removed, for a person.
  */
 export async function removeUnnamedFiles(files: ProjectFiles): Promise<readonly string[]> {
-  const folder = folderOf(files.backend);
-  if (folder === undefined) return [];
-  const before = unnamedOf(files, folder);
-  if (before.length === 0) return [];
-  await sleep(NAMING_MS);
-  const dead = unnamedOf(files, folder).filter((file) => before.includes(file));
-  for (const file of dead) rmSync(file, { force: true });
-  return dead.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
+  const directory = getBackendDirectory(files.backend);
+  if (directory === undefined) return [];
+  const temporaryFiles = findTemporaryFiles(files, directory);
+  if (temporaryFiles.length === 0) return [];
+  await sleep(RENAME_GRACE_MS);
+  const staleFiles = findTemporaryFiles(files, directory).filter((file) => temporaryFiles.includes(file));
+  for (const file of staleFiles) rmSync(file, { force: true });
+  return staleFiles.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
 }
 
-function unnamedOf({ backend, project, stack }: ProjectFiles, folder: string): readonly string[] {
-  const states = join(folder, "stacks", project);
-  const ofStates = namesIn(states).flatMap((name) => {
+function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory: string): readonly string[] {
+  const stateDirectory = join(directory, "stacks", project);
+  const stateFiles = listNames(stateDirectory).flatMap((name) => {
     const one = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
-    const isMeant = one !== undefined && (stack === undefined || one === stack);
-    return isMeant && !isHeld({ backend, project, stack: one }) ? [join(states, name)] : [];
+    const isSelected = one !== undefined && (stack === undefined || one === stack);
+    return isSelected && !mayBeLocked({ backend, project, stack: one }) ? [join(stateDirectory, name)] : [];
   });
-  const locked = stack === undefined ? namesIn(lockFolder({ backend, project, stack: "" })) : [stack];
-  const ofLocks = locked.flatMap((one) => {
-    const locks = lockFolder({ backend, project, stack: one });
+  const locked = stack === undefined ? listNames(lockFolder({ backend, project, stack: "" })) : [stack];
+  const lockFiles = locked.flatMap((one) => {
+    const lockDirectory = lockFolder({ backend, project, stack: one });
     const isLeft = (name: string): boolean =>
-      name.endsWith(".json") ? !isJson(join(locks, name)) : stack !== undefined && name.endsWith(".tmp");
-    return namesIn(locks)
+      name.endsWith(".json")
+        ? !isJson(join(lockDirectory, name))
+        : stack !== undefined && name.endsWith(".tmp");
+    return listNames(lockDirectory)
       .filter(isLeft)
-      .map((name) => join(locks, name));
+      .map((name) => join(lockDirectory, name));
   });
-  return [...ofLocks, ...ofStates];
+  return [...lockFiles, ...stateFiles];
 }
 
 /**
@@ -102,37 +104,37 @@ function unnamedOf({ backend, project, stack }: ProjectFiles, folder: string): r
  * @returns what was replaced, for people.
  */
 export function replaceTornStates({ backend, project, stack }: ProjectFiles): readonly string[] {
-  const folder = folderOf(backend);
-  if (folder === undefined) return [];
-  const states = join(folder, "stacks", project);
-  return (stack === undefined ? stacksIn(states) : [stack]).flatMap((one) => {
-    const file = join(states, `${one}.json`);
-    if (!existsSync(file) || isJson(file) || isHeld({ backend, project, stack: one })) return [];
-    const before = `${file}.bak`;
-    const isWhole = existsSync(before) && isJson(before);
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return [];
+  const stateDirectory = join(directory, "stacks", project);
+  return (stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => {
+    const file = join(stateDirectory, `${one}.json`);
+    if (!existsSync(file) || isJson(file) || mayBeLocked({ backend, project, stack: one })) return [];
+    const backup = `${file}.bak`;
+    const hasBackup = existsSync(backup) && isJson(backup);
     const empty = { version: 3, checkpoint: { stack: `organization/${project}/${one}` } };
-    const next = `${file}.replaced.tmp`;
-    writeFileSync(next, isWhole ? readPlainFile(before) : JSON.stringify(empty), { mode: 0o600 });
-    renameSync(next, file);
-    const by = isWhole ? "the state before it" : "an empty state";
-    return [`${file} was cut off by a kill, or by a full disk; ${by} is in its place`];
+    const temporaryFile = `${file}.replaced.tmp`;
+    writeFileSync(temporaryFile, hasBackup ? readPlainFile(backup) : JSON.stringify(empty), { mode: 0o600 });
+    renameSync(temporaryFile, file);
+    const replacement = hasBackup ? "the state before it" : "an empty state";
+    return [`${file} was cut off by a kill, or by a full disk; ${replacement} is in its place`];
   });
 }
 
 /** Whether a process may be using a stack: it has a lock whose owner may be alive. */
-function isHeld(files: StackFiles): boolean {
-  const locks = lockFolder(files);
-  return namesIn(locks)
+function mayBeLocked(files: StackFiles): boolean {
+  const lockDirectory = lockFolder(files);
+  return listNames(lockDirectory)
     .filter((name) => name.endsWith(".json"))
     .some((name) => {
-      const owner = lockOwner(join(locks, name));
+      const owner = lockOwner(join(lockDirectory, name));
       return owner === undefined || !isLeftBehind(owner);
     });
 }
 
 /** Returns the directory of a stack's locks in the backend. */
 export function lockFolder({ backend, project, stack }: StackFiles): string {
-  return join(folderOf(backend) ?? ".pulumi", "locks", "organization", project, stack);
+  return join(getBackendDirectory(backend) ?? ".pulumi", "locks", "organization", project, stack);
 }
 
 /**
@@ -140,29 +142,29 @@ export function lockFolder({ backend, project, stack }: StackFiles): string {
  * Undefined if the state is complete.
  *
  * @param files without a stack: the first truncated state of the project.
- * @param anew the effect of removing the state, if there is no previous one.
+ * @param consequence the effect of removing the state, if there is no previous one.
  */
 export function tornState(
   { backend, project, stack }: ProjectFiles,
-  anew = "the stack is made anew, and takes over what the tenant holds",
+  consequence = "the stack is made anew, and takes over what the tenant holds",
 ): string | undefined {
-  const folder = folderOf(backend);
-  if (folder === undefined) return undefined;
-  const states = join(folder, "stacks", project);
-  const file = (stack === undefined ? stacksIn(states) : [stack])
-    .map((one) => join(states, `${one}.json`))
+  const directory = getBackendDirectory(backend);
+  if (directory === undefined) return undefined;
+  const stateDirectory = join(directory, "stacks", project);
+  const file = (stack === undefined ? listStacks(stateDirectory) : [stack])
+    .map((one) => join(stateDirectory, `${one}.json`))
     .find((one) => existsSync(one) && !isJson(one));
   if (file === undefined) return undefined;
-  const before = `${file}.bak`;
-  const way =
-    existsSync(before) && isJson(before)
-      ? `The state before it is whole: take it with \`cp ${shell(before)} ${shell(file)}\``
-      : `There is none before it: ${anew}, after \`rm ${shell(file)}\``;
-  return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${way}`;
+  const backup = `${file}.bak`;
+  const advice =
+    existsSync(backup) && isJson(backup)
+      ? `The state before it is whole: take it with \`cp ${quoteShell(backup)} ${quoteShell(file)}\``
+      : `There is none before it: ${consequence}, after \`rm ${quoteShell(file)}\``;
+  return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${advice}`;
 }
 
 /** Returns the directory `.pulumi` of a file backend. Undefined for other backends, and for the one that Pulumi is logged in to. */
-function folderOf(backend: string | undefined): string | undefined {
+function getBackendDirectory(backend: string | undefined): string | undefined {
   const address = backend?.replace(/[?#].*$/s, "").replace(/^file:\/\/~(?=\/|$)/, `file://${homedir()}`);
   if (address?.startsWith("file:///") !== true) return undefined;
   try {
@@ -173,9 +175,9 @@ function folderOf(backend: string | undefined): string | undefined {
 }
 
 /** Returns the names in a directory. Empty if the directory does not exist. */
-function namesIn(folder: string): string[] {
+function listNames(directory: string): string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(directory);
   } catch {
     return [];
   }
@@ -191,6 +193,6 @@ function isJson(file: string): boolean {
   }
 }
 
-function shell(text: string): string {
+function quoteShell(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -26,10 +26,10 @@ export const ALLOWING = {
 } as const;
 
 /** Names the environment variables that commands get, in addition to those that every program needs. */
-const COMMAND_VARIABLES = "EMAIL_SECURITY_COMMAND_VARIABLES";
+const COMMAND_VARIABLES_VARIABLE = "EMAIL_SECURITY_COMMAND_VARIABLES";
 
 /** Variables that hold keys of this service, according to their names. The run has to name any others. */
-const KEYS_BY_NAME = ["EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_API_KEY_*"];
+const KEY_VARIABLE_PATTERNS = ["EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_API_KEY_*"];
 
 export interface Refused {
   /** The kind of variable that could allow it. */
@@ -44,37 +44,38 @@ export interface Refused {
 export class Allowed {
   readonly #services: readonly string[] | undefined;
   readonly #variables: readonly string[];
-  readonly #folders: readonly string[];
+  readonly #directories: readonly string[];
   readonly #commands: readonly (readonly string[])[];
 
   /** @throws {ConfigurationError} that names the invalid variable. */
   constructor(environment: Environment) {
     this.#services = allowedServices(environment);
-    this.#variables = [...KEYS_BY_NAME, ...patternsIn(ALLOWING.environment, environment)];
-    this.#folders = foldersIn(environment);
-    this.#commands = commandsIn(environment);
+    this.#variables = [...KEY_VARIABLE_PATTERNS, ...parsePatterns(ALLOWING.environment, environment)];
+    this.#directories = parseDirectories(environment);
+    this.#commands = parseCommands(environment);
   }
 
   /** Lists the parts of a tenant's address and key source that the run doesn't allow. */
   refusedOf({ name, baseUrl, key }: Pick<Target, "name" | "baseUrl" | "key">): readonly Refused[] {
-    const refused: Refused[] = [];
+    const disallowedItems: Refused[] = [];
     if (!this.#isService(baseUrl)) {
-      refused.push({ by: "service", what: baseUrl, told: `the address ${quote(baseUrl, 300)}` });
+      disallowedItems.push({ by: "service", what: baseUrl, told: `the address ${quote(baseUrl, 300)}` });
     }
     if (key.from === "environment") {
       const { variable } = key;
-      const told = `the environment variable ${variable}`;
-      if (!isNamed(variable, this.#variables)) refused.push({ by: "environment", what: variable, told });
+      const description = `the environment variable ${variable}`;
+      if (!matchesPattern(variable, this.#variables))
+        disallowedItems.push({ by: "environment", what: variable, told: description });
     } else if (key.from === "file") {
       const path = resolve(key.path);
-      const leadsTo = realPath(path);
-      if (!this.#folders.some((folder) => !isOutside(folder, leadsTo))) {
+      const realTarget = realPath(path);
+      if (!this.#directories.some((folder) => !isOutside(folder, realTarget))) {
         // A mounted secret is a link to a directory inside its own, with another name each day.
-        const what = isOutside(realPath(dirname(path)), leadsTo) ? leadsTo : path;
-        refused.push({ by: "file", what, told: `the file ${quote(key.path, 300)}` });
+        const value = isOutside(realPath(dirname(path)), realTarget) ? realTarget : path;
+        disallowedItems.push({ by: "file", what: value, told: `the file ${quote(key.path, 300)}` });
       }
-    } else refused.push(...this.refusedCommand(key.command, name));
-    return refused;
+    } else disallowedItems.push(...this.refusedCommand(key.command, name));
+    return disallowedItems;
   }
 
   /**
@@ -84,12 +85,14 @@ export class Allowed {
    */
   refusedCommand(command: readonly string[], name?: string): readonly Refused[] {
     const isAllowed = this.#commands.some(
-      (allowed) =>
-        allowed.length === command.length &&
-        allowed.every((word, index) => (name === undefined ? word : named(word, name)) === command[index]),
+      (allowedCommand) =>
+        allowedCommand.length === command.length &&
+        allowedCommand.every(
+          (word, index) => (name === undefined ? word : named(word, name)) === command[index],
+        ),
     );
-    const what = JSON.stringify(command);
-    return isAllowed ? [] : [{ by: "command", what, told: `the command ${quote(what, 300)}` }];
+    const value = JSON.stringify(command);
+    return isAllowed ? [] : [{ by: "command", what: value, told: `the command ${quote(value, 300)}` }];
   }
 
   /** Explains why the command of a wave's health check may not run. Empty if it may. */
@@ -111,39 +114,47 @@ export class Allowed {
  * @throws {ConfigurationError} if the names are invalid.
  */
 export function commandEnvironment(environment: Environment): NodeJS.ProcessEnv {
-  const given = patternsIn(COMMAND_VARIABLES, environment);
-  const keys = [...KEYS_BY_NAME, ...patternsIn(ALLOWING.environment, environment)];
-  const named = Object.entries(environment).filter(([name]) => isNamed(name, given));
-  const all = Object.entries({ ...leanEnvironment(environment), ...Object.fromEntries(named) });
-  return Object.fromEntries(all.filter(([name, value]) => value !== undefined && !isNamed(name, keys)));
+  const allowedPatterns = parsePatterns(COMMAND_VARIABLES_VARIABLE, environment);
+  const keyPatterns = [...KEY_VARIABLE_PATTERNS, ...parsePatterns(ALLOWING.environment, environment)];
+  const allowedVariables = Object.entries(environment).filter(([name]) =>
+    matchesPattern(name, allowedPatterns),
+  );
+  const variables = Object.entries({
+    ...leanEnvironment(environment),
+    ...Object.fromEntries(allowedVariables),
+  });
+  return Object.fromEntries(
+    variables.filter(([name, value]) => value !== undefined && !matchesPattern(name, keyPatterns)),
+  );
 }
 
-function isNamed(variable: string, patterns: readonly string[]): boolean {
-  return patterns.some((one) =>
-    one.endsWith("*")
-      ? variable.startsWith(one.slice(0, -1)) && variable !== one.slice(0, -1)
-      : variable === one,
+function matchesPattern(variable: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith("*")
+      ? variable.startsWith(pattern.slice(0, -1)) && variable !== pattern.slice(0, -1)
+      : variable === pattern,
   );
 }
 
 /** Parses names of variables, or prefixes with a trailing `*`. */
-function patternsIn(variable: string, environment: Environment): readonly string[] {
-  const patterns = environment[variable]?.split(/[\s,]+/).filter((one) => one !== "") ?? [];
-  const wrong = patterns.find((one) => !/^[A-Za-z_]\w*\*?$/.test(one));
-  if (wrong === undefined) return patterns;
+function parsePatterns(variable: string, environment: Environment): readonly string[] {
+  const patterns = environment[variable]?.split(/[\s,]+/).filter((pattern) => pattern !== "") ?? [];
+  const invalid = patterns.find((pattern) => !/^[A-Za-z_]\w*\*?$/.test(pattern));
+  if (invalid === undefined) return patterns;
   throw new ConfigurationError(
-    `${variable} holds ${quote(wrong)}; write names of variables, with commas between them, each whole or with a * at its end, as in TENANT_KEY_*.`,
+    `${variable} holds ${quote(invalid)}; write names of variables, with commas between them, each whole or with a * at its end, as in TENANT_KEY_*.`,
   );
 }
 
 /** Parses paths of directories and single files. */
-function foldersIn(environment: Environment): readonly string[] {
-  const folders = environment[ALLOWING.file]?.split(delimiter).filter((one) => one !== "") ?? [];
-  return folders.map((one) => realPath(resolve(one)));
+function parseDirectories(environment: Environment): readonly string[] {
+  const directories =
+    environment[ALLOWING.file]?.split(delimiter).filter((directory) => directory !== "") ?? [];
+  return directories.map((directory) => realPath(resolve(directory)));
 }
 
 /** Parses one command per line, in the syntax of the targets file. */
-function commandsIn(environment: Environment): readonly (readonly string[])[] {
+function parseCommands(environment: Environment): readonly (readonly string[])[] {
   const lines = environment[ALLOWING.command]?.split("\n").filter((line) => line.trim() !== "") ?? [];
   return lines.map((line) => {
     let command: unknown;

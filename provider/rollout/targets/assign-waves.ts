@@ -12,16 +12,18 @@ export class UnassignedTargetsError extends EmailSecurityError {
 
   /** @param targets the tenants without a wave; at least one. */
   constructor(targets: readonly Target[]) {
-    const one = targets.length === 1;
-    const lines = targets.slice(0, SHOWN).map((target) => `  ${lineText(target.place)}: ${told(target)}`);
-    const more = targets.length > SHOWN ? [`  … and ${targets.length - SHOWN} more`] : [];
-    const first = `${one ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
-    super("ERR_ROLLOUT_WAVES", [first, ...lines, ...more].join("\n"));
+    const isSingle = targets.length === 1;
+    const lines = targets
+      .slice(0, MAX_LISTED)
+      .map((target) => `  ${lineText(target.place)}: ${formatTarget(target)}`);
+    const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
+    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
+    super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));
     this.targets = targets;
   }
 }
 
-const SHOWN = 20;
+const MAX_LISTED = 20;
 
 /**
  * Assigns each tenant to the first wave with a matching rule. Percentages refer to all tenants that match a rule, including those in
@@ -33,25 +35,26 @@ export function assignWaves(
   rules: readonly WaveRule[],
   targets: readonly Target[],
 ): { readonly waves: readonly Wave[]; readonly findings: readonly Finding[] } {
-  let left = targets;
+  let unassignedTargets = targets;
   const waves: Wave[] = [];
   const findings: Finding[] = [];
   for (const rule of rules) {
-    const isMatch = ({ labels }: Target): boolean => doesMatch(rule.match, labels);
-    const matching = targets.filter(isMatch);
-    const free = left.filter(isMatch);
-    const taken = rule.take === undefined ? free : free.slice(0, takenOf(rule.take, matching.length));
-    if (taken.length === 0) {
-      findings.push(emptyWave(rule, matching.length));
+    const matchesRule = ({ labels }: Target): boolean => doesMatch(rule.match, labels);
+    const matchingTargets = targets.filter(matchesRule);
+    const available = unassignedTargets.filter(matchesRule);
+    const assignedTargets =
+      rule.take === undefined ? available : available.slice(0, takenOf(rule.take, matchingTargets.length));
+    if (assignedTargets.length === 0) {
+      findings.push(buildEmptyWaveFinding(rule, matchingTargets.length));
       continue;
     }
-    const isTaken = new Set(taken);
-    left = left.filter((target) => !isTaken.has(target));
-    const wave = waveOf(rule, taken);
+    const assignedSet = new Set(assignedTargets);
+    unassignedTargets = unassignedTargets.filter((target) => !assignedSet.has(target));
+    const wave = buildWave(rule, assignedTargets);
     // A gate after the last wave would hold nobody back.
     waves.push(rule === rules.at(-1) ? { ...wave, gate: false } : wave);
   }
-  if (left.length > 0) throw new UnassignedTargetsError(left);
+  if (unassignedTargets.length > 0) throw new UnassignedTargetsError(unassignedTargets);
   return { waves, findings };
 }
 
@@ -63,17 +66,17 @@ export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"
   });
 }
 
-function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
+function buildWave(rule: WaveRule, assignedTargets: readonly Target[]): Wave {
   const { name, maxConcurrent, failureTolerance, soakMs, gate, health, closed } = rule;
   return withoutUndefined({
     name,
     maxConcurrent,
-    tolerated: toleratedOf(failureTolerance, taken.length),
+    tolerated: toleratedOf(failureTolerance, assignedTargets.length),
     soakMs,
     gate,
     health,
     closed,
-    tenants: taken.map((target) => target.name),
+    tenants: assignedTargets.map((target) => target.name),
   });
 }
 
@@ -84,26 +87,27 @@ export function lostWith({
   health,
   closed,
 }: Pick<WaveRule, "soakMs" | "gate" | "health" | "closed">): string | undefined {
-  const lost = [
+  const lostChecks = [
     ...(soakMs > 0 ? ["its soak"] : []),
     ...(gate ? ["its gate"] : []),
     ...(health === undefined ? [] : ["its health"]),
     ...(closed === undefined ? [] : ["its closed hours"]),
   ];
-  return lost.length === 0 ? undefined : lost.join(" and ");
+  return lostChecks.length === 0 ? undefined : lostChecks.join(" and ");
 }
 
-function emptyWave({ name, place, ...rule }: WaveRule, matching: number): Finding {
-  const why = matching === 0 ? "no tenant matches it" : `all ${matching} that match it are in earlier waves`;
-  const lost = lostWith(rule);
-  const also = lost === undefined ? "" : `, and with it ${lost}`;
-  const message = `the wave ${quote(name)} has no tenant, as ${why}; it is left out${also}`;
+function buildEmptyWaveFinding({ name, place, ...rule }: WaveRule, matchingCount: number): Finding {
+  const reason =
+    matchingCount === 0 ? "no tenant matches it" : `all ${matchingCount} that match it are in earlier waves`;
+  const lostChecks = lostWith(rule);
+  const lostText = lostChecks === undefined ? "" : `, and with it ${lostChecks}`;
+  const message = `the wave ${quote(name)} has no tenant, as ${reason}; it is left out${lostText}`;
   return { code: "wave-empty", level: "warning", message, place };
 }
 
 /** For example: `"acme" (region: eu, ring: beta)`. */
-function told({ name, labels }: Target): string {
-  const all = Object.entries(labels).map(([label, value]) => excerpt(`${label}: ${value}`, 60));
-  const some = all.length > 5 ? [...all.slice(0, 5), "…"] : all;
-  return `${quote(name)} (${some.length === 0 ? "no labels" : some.join(", ")})`;
+function formatTarget({ name, labels }: Target): string {
+  const labelTexts = Object.entries(labels).map(([label, value]) => excerpt(`${label}: ${value}`, 60));
+  const visibleTexts = labelTexts.length > 5 ? [...labelTexts.slice(0, 5), "…"] : labelTexts;
+  return `${quote(name)} (${visibleTexts.length === 0 ? "no labels" : visibleTexts.join(", ")})`;
 }

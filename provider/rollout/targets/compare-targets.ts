@@ -25,25 +25,29 @@ export interface TargetComparison {
  * @param followsStacks whether a tenant is found by its stack, under whatever name it has now. Default: false.
  */
 export function compareTargets(
-  recorded: readonly Target[],
-  declared: Targets,
+  recordedTargets: readonly Target[],
+  declaredTargets: Targets,
   {
     ignoreSettings = false,
     followsStacks = false,
   }: { readonly ignoreSettings?: boolean; readonly followsStacks?: boolean } = {},
 ): TargetComparison {
-  const byStack = new Map(followsStacks ? declared.targets.map((target) => [target.stack, target]) : []);
-  const byName = new Map(declared.targets.map((target) => [target.name, target]));
-  const leftOut = new Map<string, string>();
+  const byStack = new Map(
+    followsStacks ? declaredTargets.targets.map((target) => [target.stack, target]) : [],
+  );
+  const byName = new Map(declaredTargets.targets.map((target) => [target.name, target]));
+  const excludedStacks = new Map<string, string>();
   const notes: string[] = [];
   const updated: Target[] = [];
-  const targets = recorded.map((target): Target => {
-    const now = byStack.get(target.stack) ?? byName.get(target.name);
+  const targets = recordedTargets.map((target): Target => {
+    const currentTarget = byStack.get(target.stack) ?? byName.get(target.name);
     const reason =
-      now === undefined ? missingReason(target, declared) : changedReason(target, now, ignoreSettings);
-    if (reason !== undefined) leftOut.set(target.stack, reason);
-    if (now === undefined || reason !== undefined) return target;
-    const { name, key, labels, place, allowInsecureHttp } = now;
+      currentTarget === undefined
+        ? explainMissing(target, declaredTargets)
+        : explainChange(target, currentTarget, ignoreSettings);
+    if (reason !== undefined) excludedStacks.set(target.stack, reason);
+    if (currentTarget === undefined || reason !== undefined) return target;
+    const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
       notes.push(
         `${quote(target.name)} is now called ${quote(name)} (${lineText(place)}): its stack is the same.`,
@@ -54,23 +58,23 @@ export function compareTargets(
         `The key of ${quote(target.name)} now comes from ${nameOf(key)} (${lineText(place)}), not from ${nameOf(target.key)}.`,
       );
     }
-    const current = { ...target, name, key, labels, place, allowInsecureHttp };
-    if (!isDeepStrictEqual(current, target)) updated.push(current);
-    return current;
+    const updatedTarget = { ...target, name, key, labels, place, allowInsecureHttp };
+    if (!isDeepStrictEqual(updatedTarget, target)) updated.push(updatedTarget);
+    return updatedTarget;
   });
-  return { targets, updated, leftOut, notes };
+  return { targets, updated, leftOut: excludedStacks, notes };
 }
 
 /** Explains why a tenant that the file no longer names is left out. Mentions a probable rename. */
-function missingReason(target: Target, { file, targets }: Targets): string {
-  const gone = `${file} doesn't name it any more`;
-  const renamed = targets.find((one) => isProbablySame(target, one));
+function explainMissing(target: Target, { file, targets }: Targets): string {
+  const missingText = `${file} doesn't name it any more`;
+  const renamed = targets.find((candidate) => isProbableRename(target, candidate));
   return renamed === undefined
-    ? gone
-    : `${gone}; ${quote(renamed.name)} (${lineText(renamed.place)}) has its ${sharedParts(target, renamed)}, so it was probably renamed`;
+    ? missingText
+    : `${missingText}; ${quote(renamed.name)} (${lineText(renamed.place)}) has its ${formatSharedParts(target, renamed)}, so it was probably renamed`;
 }
 
-function isProbablySame(target: Target, other: Target): boolean {
+function isProbableRename(target: Target, other: Target): boolean {
   return (
     other.stack === target.stack ||
     (other.baseUrl === target.baseUrl &&
@@ -78,7 +82,7 @@ function isProbablySame(target: Target, other: Target): boolean {
   );
 }
 
-function sharedParts(target: Target, other: Target): string {
+function formatSharedParts(target: Target, other: Target): string {
   const parts = [
     ...(other.stack === target.stack ? ["stack"] : []),
     ...(isDeepStrictEqual(other.key, target.key) ? ["key"] : []),
@@ -88,14 +92,15 @@ function sharedParts(target: Target, other: Target): string {
 }
 
 /** Explains why a tenant whose declaration has changed since the plan is left out. */
-function changedReason(target: Target, now: Target, ignoreSettings: boolean): string | undefined {
-  const where = lineText(now.place);
-  const planned = (what: string, then: string, today: string): string =>
-    `its ${what} is now ${quote(today)} (${where}), and the rollout was planned for ${quote(then)}`;
-  if (now.baseUrl !== target.baseUrl) return planned("address", target.baseUrl, now.baseUrl);
-  if (now.stack !== target.stack) return planned("stack", target.stack, now.stack);
-  if (!ignoreSettings && now.settings !== target.settings) {
-    return planned("settings file", target.settings, now.settings);
+function explainChange(target: Target, currentTarget: Target, ignoreSettings: boolean): string | undefined {
+  const locationText = lineText(currentTarget.place);
+  const formatChange = (label: string, plannedValue: string, currentValue: string): string =>
+    `its ${label} is now ${quote(currentValue)} (${locationText}), and the rollout was planned for ${quote(plannedValue)}`;
+  if (currentTarget.baseUrl !== target.baseUrl)
+    return formatChange("address", target.baseUrl, currentTarget.baseUrl);
+  if (currentTarget.stack !== target.stack) return formatChange("stack", target.stack, currentTarget.stack);
+  if (!ignoreSettings && currentTarget.settings !== target.settings) {
+    return formatChange("settings file", target.settings, currentTarget.settings);
   }
   return undefined;
 }

@@ -7,42 +7,45 @@ import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 /**
  * Compares the waves of a rollout with the waves that the present targets file would give the same tenants.
  *
- * @param recorded the waves of the rollout, which it keeps.
+ * @param recordedWaves the waves of the rollout, which it keeps.
  * @param targets its tenants, as the file declares them now.
  * @returns the differences as a sentence without a full stop. Undefined if there are none.
  */
 export function compareWaves(
-  recorded: readonly Wave[],
+  recordedWaves: readonly Wave[],
   targets: readonly Target[],
-  declared: Targets,
+  declaredTargets: Targets,
 ): string | undefined {
-  const now = currentWaves(targets, declared);
-  if (now === undefined) return "some of its tenants are in no wave now";
-  const before = waveOfTenants(recorded);
-  const moved = [...waveOfTenants(now)].filter(([name, wave]) => before.get(name) !== wave);
-  const [first] = moved;
+  const wavesNow = assignCurrentWaves(targets, declaredTargets);
+  if (wavesNow === undefined) return "some of its tenants are in no wave now";
+  const waveBefore = mapTenantsToWaves(recordedWaves);
+  const movedTenants = [...mapTenantsToWaves(wavesNow)].filter(
+    ([name, wave]) => waveBefore.get(name) !== wave,
+  );
+  const [first] = movedTenants;
   if (first !== undefined) {
-    const more = moved.length === 1 ? "" : `, and ${moved.length - 1} more are in another wave`;
-    return `${quote(first[0])} is in the wave ${quote(first[1])} now${more}`;
+    const suffix =
+      movedTenants.length === 1 ? "" : `, and ${movedTenants.length - 1} more are in another wave`;
+    return `${quote(first[0])} is in the wave ${quote(first[1])} now${suffix}`;
   }
-  const byName = new Map(now.map((wave) => [wave.name, wave]));
-  const changed = recorded.find((wave) => {
-    const today = byName.get(wave.name);
-    return today !== undefined && !isDeepStrictEqual(conditionsOf(today), conditionsOf(wave));
+  const byName = new Map(wavesNow.map((wave) => [wave.name, wave]));
+  const changed = recordedWaves.find((wave) => {
+    const waveNow = byName.get(wave.name);
+    return waveNow !== undefined && !isDeepStrictEqual(getWaveConditions(waveNow), getWaveConditions(wave));
   });
   return (
     changed && `the wave ${quote(changed.name)} has another gate, soak, health check or closed hours now`
   );
 }
 
-function currentWaves(
+function assignCurrentWaves(
   targets: readonly Target[],
-  { waves, targets: order }: Targets,
+  { waves, targets: declaredOrder }: Targets,
 ): readonly Wave[] | undefined {
   const byName = new Map(targets.map((target) => [target.name, target]));
-  const ordered = order.flatMap(({ name }) => byName.get(name) ?? []);
-  const isOrdered = new Set(ordered);
-  const missing = targets.filter((target) => !isOrdered.has(target));
+  const ordered = declaredOrder.flatMap(({ name }) => byName.get(name) ?? []);
+  const orderedSet = new Set(ordered);
+  const missing = targets.filter((target) => !orderedSet.has(target));
   try {
     return assignWaves(waves, [...ordered, ...missing]).waves;
   } catch (error) {
@@ -51,11 +54,11 @@ function currentWaves(
   }
 }
 
-function waveOfTenants(waves: readonly Wave[]): Map<string, string> {
+function mapTenantsToWaves(waves: readonly Wave[]): Map<string, string> {
   return new Map(waves.flatMap(({ name, tenants }) => tenants.map((tenant) => [tenant, name] as const)));
 }
 
 /** The conditions for the next wave to begin. */
-function conditionsOf({ gate, soakMs, health, closed }: Wave) {
+function getWaveConditions({ gate, soakMs, health, closed }: Wave) {
   return { gate, soakMs, health, closed };
 }

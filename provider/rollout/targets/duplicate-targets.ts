@@ -10,12 +10,12 @@ export function reportDuplicates(targets: readonly PlacedTarget[], findings: Tar
   const names = new Map<string, PlacedTarget>();
   const stacks = new Map<string, PlacedTarget>();
   const keys = new Map<string, PlacedTarget>();
-  for (const placed of targets) {
-    const { target, stackPlace, keyPlace } = placed;
+  for (const locatedTarget of targets) {
+    const { target, stackPlace, keyPlace } = locatedTarget;
     // On many disks, names that differ only in case denote the same file. This affects settings files and the state of stacks.
-    const before = names.get(target.name.toLowerCase());
-    if (before !== undefined) {
-      const { name, place } = before.target;
+    const existing = names.get(target.name.toLowerCase());
+    if (existing !== undefined) {
+      const { name, place } = existing.target;
       const message =
         name === target.name
           ? `the tenant ${quote(name)} is declared twice, here and at ${lineText(place)}; keep one of the two`
@@ -23,24 +23,24 @@ export function reportDuplicates(targets: readonly PlacedTarget[], findings: Tar
       findings.addError("tenant-twice", message, target.place);
       continue;
     }
-    names.set(target.name.toLowerCase(), placed);
-    const sharesStack = stacks.get(target.stack);
-    if (sharesStack === undefined) stacks.set(target.stack, placed);
+    names.set(target.name.toLowerCase(), locatedTarget);
+    const sameStackTarget = stacks.get(target.stack);
+    if (sameStackTarget === undefined) stacks.set(target.stack, locatedTarget);
     else {
-      const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sharesStack.target.name)} has too, at ${lineText(sharesStack.stackPlace)}; what one declares, the other would remove. Give each a stack of its own`;
+      const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sameStackTarget.target.name)} has too, at ${lineText(sameStackTarget.stackPlace)}; what one declares, the other would remove. Give each a stack of its own`;
       findings.addError("stack-twice", message, stackPlace);
     }
-    const identity = `${target.baseUrl} ${keyIdentity(target.key)}`;
-    const sharesKey = keys.get(identity);
-    if (sharesKey === undefined) keys.set(identity, placed);
+    const identity = `${target.baseUrl} ${getKeyIdentity(target.key)}`;
+    const sameKeyTarget = keys.get(identity);
+    if (sameKeyTarget === undefined) keys.set(identity, locatedTarget);
     else {
-      const message = `${quote(target.name)} has the address and the key of ${quote(sharesKey.target.name)}, at ${lineText(sharesKey.keyPlace)}, so both are one tenant of the service; keep one of the two, or give it its own key`;
+      const message = `${quote(target.name)} has the address and the key of ${quote(sameKeyTarget.target.name)}, at ${lineText(sameKeyTarget.keyPlace)}, so both are one tenant of the service; keep one of the two, or give it its own key`;
       findings.addError("key-twice", message, keyPlace);
     }
   }
 }
 
-function keyIdentity(key: KeySource): string {
+function getKeyIdentity(key: KeySource): string {
   if (key.from === "file") return JSON.stringify([key.from, resolve(key.path)]);
   return JSON.stringify([key.from, key.from === "environment" ? key.variable : key.command]);
 }

@@ -26,31 +26,31 @@ export interface WrittenTenant {
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant exists, or the style of the file doesn't permit such an edit.
  */
 export function addTenant(text: string, name: string, tenant: WrittenTenant): string {
-  return edited(
+  return editTargetsText(
     text,
     (file) => {
       if (file.pairs.some(({ key }) => keyName(key) === name))
-        throw refused(`it has the tenant ${name} already`);
+        throw buildEditError(`it has the tenant ${name} already`);
       const { tenants, lineEnd } = file;
       if (tenants === undefined) {
-        const head = file.text === "" ? `version: ${TARGETS_VERSION}${lineEnd}` : file.text;
-        return `${head}${lineEnd}tenants:${lineEnd}${block(name, tenant, 2, 2, lineEnd)}`;
+        const header = file.text === "" ? `version: ${TARGETS_VERSION}${lineEnd}` : file.text;
+        return `${header}${lineEnd}tenants:${lineEnd}${renderBlock(name, tenant, 2, 2, lineEnd)}`;
       }
       const { value } = tenants;
       if (!isMap(value) || value.items.length === 0) {
         // `tenants:` has no value, or empty braces.
-        const colon = file.text.indexOf(":", endOf(tenants.key as Node)) + 1;
-        const until = isMap(value) ? endOf(value as unknown as Node) : colon;
-        const line = lineEndAfter(file.text, until);
+        const colonOffset = file.text.indexOf(":", endOf(tenants.key as Node)) + 1;
+        const endOffset = isMap(value) ? endOf(value as unknown as Node) : colonOffset;
+        const lineEndOffset = lineEndAfter(file.text, endOffset);
         const column = columnOf(file.text, rangeOf(tenants.key as Node)[0]) + 2;
-        const rest = file.text.slice(until, line);
-        return `${file.text.slice(0, colon)}${rest}${block(name, tenant, column, 2, lineEnd)}${file.text.slice(line)}`;
+        const trailing = file.text.slice(endOffset, lineEndOffset);
+        return `${file.text.slice(0, colonOffset)}${trailing}${renderBlock(name, tenant, column, 2, lineEnd)}${file.text.slice(lineEndOffset)}`;
       }
       return value.flow === true
-        ? inBraces(file.text, value, name, tenant)
-        : below(file.text, value, name, tenant, lineEnd);
+        ? insertInFlow(file.text, value, name, tenant)
+        : insertBelowLast(file.text, value, name, tenant, lineEnd);
     },
-    (value) => ({ ...value, tenants: { ...mappingOf(value["tenants"]), [name]: dataOf(tenant) } }),
+    (value) => ({ ...value, tenants: { ...toMapping(value["tenants"]), [name]: toPlainData(tenant) } }),
   );
 }
 
@@ -61,25 +61,29 @@ export function addTenant(text: string, name: string, tenant: WrittenTenant): st
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, or the style of the file doesn't permit such an edit.
  */
 export function removeTenant(text: string, name: string): string {
-  return edited(
+  return editTargetsText(
     text,
-    ({ text: whole, tenants, pairs }) => {
-      const at = pairs.findIndex(({ key }) => keyName(key) === name);
-      const pair = pairs[at];
-      if (pair === undefined || !isMap(tenants?.value)) throw refused(`it has no tenant ${name}`);
+    ({ text: fullText, tenants, pairs }) => {
+      const index = pairs.findIndex(({ key }) => keyName(key) === name);
+      const pair = pairs[index];
+      if (pair === undefined || !isMap(tenants?.value)) throw buildEditError(`it has no tenant ${name}`);
       const map = tenants.value;
       if (map.flow === true) {
-        const before = pairs[at - 1];
-        return withoutFlowItem(whole, ...spanOf(pair), before === undefined ? undefined : spanOf(before)[1]);
+        const previousPair = pairs[index - 1];
+        return withoutFlowItem(
+          fullText,
+          ...getPairSpan(pair),
+          previousPair === undefined ? undefined : getPairSpan(previousPair)[1],
+        );
       }
-      const { from, until } = linesOf(whole, map, at);
-      if (pairs.length > 1) return whole.slice(0, from) + whole.slice(until);
+      const { from, until } = getTenantLines(fullText, map, index);
+      if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(until);
       // YAML reads a key without a value as null, which isn't a mapping.
-      const colon = whole.indexOf(":", endOf(tenants.key as Node)) + 1;
-      return `${whole.slice(0, colon)} {}${whole.slice(colon, from)}${whole.slice(until)}`;
+      const colonOffset = fullText.indexOf(":", endOf(tenants.key as Node)) + 1;
+      return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(until)}`;
     },
     (value) => {
-      const { [name]: _gone, ...others } = mappingOf(value["tenants"]);
+      const { [name]: _removed, ...others } = toMapping(value["tenants"]);
       return { ...value, tenants: others };
     },
   );
@@ -107,57 +111,69 @@ export type KeptKey =
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file doesn't permit such an
  * edit.
  */
-export function renameTenant(text: string, from: string, name: string, kept: KeptSettings): string {
-  const isKept = Object.keys(kept).length > 0;
-  return edited(
+export function renameTenant(
+  text: string,
+  currentName: string,
+  name: string,
+  retainedFields: KeptSettings,
+): string {
+  const hasRetained = Object.keys(retainedFields).length > 0;
+  return editTargetsText(
     text,
-    ({ text: whole, lineEnd, pairs }) => {
-      const pair = pairs.find(({ key }) => keyName(key) === from);
-      if (pair === undefined) throw refused(`it has no tenant ${from}`);
-      const isTaken = name !== from && pairs.some(({ key }) => keyName(key) === name);
-      if (isTaken) throw refused(`it has the tenant ${name} already`);
+    ({ text: fullText, lineEnd, pairs }) => {
+      const pair = pairs.find(({ key }) => keyName(key) === currentName);
+      if (pair === undefined) throw buildEditError(`it has no tenant ${currentName}`);
+      const isTaken = name !== currentName && pairs.some(({ key }) => keyName(key) === name);
+      if (isTaken) throw buildEditError(`it has the tenant ${name} already`);
       const [start, end] = rangeOf(pair.key as Node);
-      const renamed = whole.slice(0, start) + yamlText(name, { inFlow: true }) + whole.slice(end);
-      const moved = renamed.length - whole.length;
-      const parts = Object.entries(kept).map(
-        ([field, value]) => `${field}: ${typeof value === "string" ? inFlow(value) : keyText(value)}`,
+      const renamed = fullText.slice(0, start) + yamlText(name, { inFlow: true }) + fullText.slice(end);
+      const shift = renamed.length - fullText.length;
+      const fieldTexts = Object.entries(retainedFields).map(
+        ([field, value]) =>
+          `${field}: ${typeof value === "string" ? formatFlowText(value) : formatKeySource(value)}`,
       );
-      if (!isKept) return renamed;
+      if (!hasRetained) return renamed;
       const { value } = pair;
       if (isMap(value) && value.flow !== true && value.items.length > 0) {
-        const at = rangeOf(value as unknown as Node)[0] + moved;
-        const pad = " ".repeat(columnOf(renamed, at));
-        const written = parts.map((part) => `${part}${lineEnd}${pad}`).join("");
-        return renamed.slice(0, at) + written + renamed.slice(at);
+        const insertOffset = rangeOf(value as unknown as Node)[0] + shift;
+        const padding = " ".repeat(columnOf(renamed, insertOffset));
+        const insertion = fieldTexts.map((fieldText) => `${fieldText}${lineEnd}${padding}`).join("");
+        return renamed.slice(0, insertOffset) + insertion + renamed.slice(insertOffset);
       }
       if (isMap(value)) {
-        const at = rangeOf(value as unknown as Node)[0] + moved + 1;
-        const rest = renamed.slice(at);
+        const insertOffset = rangeOf(value as unknown as Node)[0] + shift + 1;
+        const trailing = renamed.slice(insertOffset);
         const isEmpty = value.items.length === 0;
-        const written = ` ${parts.join(", ")}${isEmpty ? " " : ","}`;
-        return renamed.slice(0, at) + written + (isEmpty ? rest.replace(/^\s*/, "") : rest);
+        const insertion = ` ${fieldTexts.join(", ")}${isEmpty ? " " : ","}`;
+        return (
+          renamed.slice(0, insertOffset) + insertion + (isEmpty ? trailing.replace(/^\s*/, "") : trailing)
+        );
       }
-      if (!isNothing(value)) throw refused(NOT_IN_PIECES);
-      const colon = renamed.indexOf(":", end + moved) + 1;
-      return `${renamed.slice(0, colon)} { ${parts.join(", ")} }${renamed.slice(colon)}`;
+      if (!isNull(value)) throw buildEditError(NOT_EDITABLE_MESSAGE);
+      const colonOffset = renamed.indexOf(":", end + shift) + 1;
+      return `${renamed.slice(0, colonOffset)} { ${fieldTexts.join(", ")} }${renamed.slice(colonOffset)}`;
     },
     (value) => ({
       ...value,
       tenants: Object.fromEntries(
-        Object.entries(mappingOf(value["tenants"])).map(([one, said]) =>
-          one === from ? [name, isKept ? { ...mappingOf(said), ...kept } : said] : [one, said],
+        Object.entries(toMapping(value["tenants"])).map(([tenantName, fields]) =>
+          tenantName === currentName
+            ? [name, hasRetained ? { ...toMapping(fields), ...retainedFields } : fields]
+            : [tenantName, fields],
         ),
       ),
     }),
   );
 }
 
-function keyText(key: KeptKey): string {
-  if ("command" in key) return `{ command: [${key.command.map(inFlow).join(", ")}] }`;
-  return "file" in key ? `{ file: ${inFlow(key.file)} }` : `{ environment: ${inFlow(key.environment)} }`;
+function formatKeySource(key: KeptKey): string {
+  if ("command" in key) return `{ command: [${key.command.map(formatFlowText).join(", ")}] }`;
+  return "file" in key
+    ? `{ file: ${formatFlowText(key.file)} }`
+    : `{ environment: ${formatFlowText(key.environment)} }`;
 }
 
-function inFlow(text: string): string {
+function formatFlowText(text: string): string {
   return yamlText(text, { inFlow: true });
 }
 
@@ -170,106 +186,125 @@ interface EditedFile {
 }
 
 /** Edits a text, and verifies that the parsed result is as expected. */
-function edited(
+function editTargetsText(
   text: string,
-  edit: (file: EditedFile) => string,
-  expected: (value: Readonly<Record<string, unknown>>) => unknown,
+  applyEdit: (file: EditedFile) => string,
+  buildExpected: (value: Readonly<Record<string, unknown>>) => unknown,
 ): string {
-  const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
-  const body = text.slice(mark.length);
+  const byteOrderMark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const body = text.slice(byteOrderMark.length);
   const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
-  const isOpen = body !== "" && !body.endsWith("\n");
-  const closed = isOpen ? body + lineEnd : body;
-  const { document, value } = readWhole(closed);
+  const lacksFinalLineEnd = body !== "" && !body.endsWith("\n");
+  const terminatedText = lacksFinalLineEnd ? body + lineEnd : body;
+  const { document, value } = parseTargetsText(terminatedText);
   const root: unknown = document.contents;
   if (body !== "" && (!isMap(root) || root.flow === true)) {
-    throw refused("it is written in braces, or is no mapping of keys and values; change it by hand");
+    throw buildEditError("it is written in braces, or is no mapping of keys and values; change it by hand");
   }
   const tenants = isMap(root) ? root.items.find(({ key }) => keyName(key) === "tenants") : undefined;
-  const isOther = tenants !== undefined && !isMap(tenants.value) && !isNothing(tenants.value);
-  if (isOther) throw refused("its tenants are no mapping of names");
+  const isInvalidTenants = tenants !== undefined && !isMap(tenants.value) && !isNull(tenants.value);
+  if (isInvalidTenants) throw buildEditError("its tenants are no mapping of names");
   const pairs = isMap(tenants?.value) ? (tenants.value.items as Pair[]) : [];
-  const changed = edit({ text: closed, lineEnd, tenants, pairs });
-  const result = isOpen ? changed.replace(/\r?\n$/, "") : changed;
-  const before = body === "" ? { version: TARGETS_VERSION } : mappingOf(value);
-  if (!isSame(readWhole(result).value, expected(before))) {
-    throw refused(NOT_IN_PIECES);
+  const editedText = applyEdit({ text: terminatedText, lineEnd, tenants, pairs });
+  const result = lacksFinalLineEnd ? editedText.replace(/\r?\n$/, "") : editedText;
+  const originalValue = body === "" ? { version: TARGETS_VERSION } : toMapping(value);
+  if (!haveSameTenants(parseTargetsText(result).value, buildExpected(originalValue))) {
+    throw buildEditError(NOT_EDITABLE_MESSAGE);
   }
-  return mark + result;
+  return byteOrderMark + result;
 }
 
-const NOT_IN_PIECES = "it is written in a way that can't be changed piece by piece; change it by hand";
+const NOT_EDITABLE_MESSAGE = "it is written in a way that can't be changed piece by piece; change it by hand";
 
 /** Doesn't repeat the YAML errors, because a key may be next to them. The reader of targets files reports them. */
-function readWhole(text: string): YamlSource {
+function parseTargetsText(text: string): YamlSource {
   const source = readUnnamed(text);
-  if (source.findings.some(({ level }) => level === "error")) throw refused(NOT_IN_PIECES);
+  if (source.findings.some(({ level }) => level === "error")) throw buildEditError(NOT_EDITABLE_MESSAGE);
   return source;
 }
 
-function refused(reason: string): EditError {
+function buildEditError(reason: string): EditError {
   return new EditError(reason, "The targets file");
 }
 
 /** Whether both values are equal, with their tenants in the same order. The order matters because waves may take the first tenants. */
-function isSame(one: unknown, other: unknown): boolean {
-  const names = (value: unknown): string[] => Object.keys(mappingOf(mappingOf(value)["tenants"]));
-  return isDeepStrictEqual(one, other) && isDeepStrictEqual(names(one), names(other));
+function haveSameTenants(one: unknown, other: unknown): boolean {
+  const tenantNames = (value: unknown): string[] => Object.keys(toMapping(toMapping(value)["tenants"]));
+  return isDeepStrictEqual(one, other) && isDeepStrictEqual(tenantNames(one), tenantNames(other));
 }
 
-function mappingOf(value: unknown): Readonly<Record<string, unknown>> {
+function toMapping(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function isNothing(value: unknown): boolean {
+function isNull(value: unknown): boolean {
   return value === null || (isScalar(value) && value.value === null);
 }
 
-function spanOf({ key, value }: Pair): readonly [start: number, end: number] {
+function getPairSpan({ key, value }: Pair): readonly [start: number, end: number] {
   const [start] = rangeOf(key as Node);
   return [start, value === null ? endOf(key as Node) : endOf(value as Node)];
 }
 
 /** The lines of a tenant, with the comments above and inside it. */
-function linesOf(
+function getTenantLines(
   text: string,
   map: YAMLMap,
-  at: number,
+  index: number,
 ): { readonly from: number; readonly until: number; readonly column: number } {
-  const pair = map.items[at] as Pair;
-  const [start, end] = spanOf(pair);
+  const pair = map.items[index] as Pair;
+  const [start, end] = getPairSpan(pair);
   const column = columnOf(text, start);
-  const line = lineStartOf(text, start);
-  if (text.slice(line, start).trim() !== "") throw refused("its tenants don't stand on lines of their own");
-  const before = at === 0 ? 0 : spanOf(map.items[at - 1] as Pair)[1];
-  const from = aboveComments(text, line, column, before === 0 ? 0 : lineEndAfter(text, before));
-  const until = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
-  return { from, until, column };
+  const lineStart = lineStartOf(text, start);
+  if (text.slice(lineStart, start).trim() !== "")
+    throw buildEditError("its tenants don't stand on lines of their own");
+  const previousEnd = index === 0 ? 0 : getPairSpan(map.items[index - 1] as Pair)[1];
+  const startOffset = aboveComments(
+    text,
+    lineStart,
+    column,
+    previousEnd === 0 ? 0 : lineEndAfter(text, previousEnd),
+  );
+  const endOffset = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
+  return { from: startOffset, until: endOffset, column };
 }
 
 /** Adds a tenant below the last one, in the same style. */
-function below(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, lineEnd: string): string {
-  const last = map.items.length - 1;
-  const { from, until, column } = linesOf(text, map, last);
-  const { value } = map.items[last] as Pair;
+function insertBelowLast(
+  text: string,
+  map: YAMLMap,
+  name: string,
+  tenant: WrittenTenant,
+  lineEnd: string,
+): string {
+  const lastIndex = map.items.length - 1;
+  const { from, until, column } = getTenantLines(text, map, lastIndex);
+  const { value } = map.items[lastIndex] as Pair;
   const isFlow = isMap(value) && value.flow === true;
-  const isApart = last > 0 && new RegExp(`${lineEnd}${lineEnd}$`).test(text.slice(0, from));
-  const inner = isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
-  const short = `${" ".repeat(column)}${yamlText(name)}: ${flow(tenant)}${lineEnd}`;
-  const isShort = isFlow && short.length <= LONGEST_LINE;
-  const written = isShort ? short : block(name, tenant, column, inner, lineEnd);
-  return `${text.slice(0, until)}${isApart ? lineEnd : ""}${written}${text.slice(until)}`;
+  const hasBlankLine = lastIndex > 0 && new RegExp(`${lineEnd}${lineEnd}$`).test(text.slice(0, from));
+  const innerIndent =
+    isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
+  const flowLine = `${" ".repeat(column)}${yamlText(name)}: ${renderFlow(tenant)}${lineEnd}`;
+  const fitsOnLine = isFlow && flowLine.length <= MAX_LINE_LENGTH;
+  const insertion = fitsOnLine ? flowLine : renderBlock(name, tenant, column, innerIndent, lineEnd);
+  return `${text.slice(0, until)}${hasBlankLine ? lineEnd : ""}${insertion}${text.slice(until)}`;
 }
 
-const LONGEST_LINE = 120;
+const MAX_LINE_LENGTH = 120;
 
 /** Adds a tenant inside the braces of all tenants, after the last one. */
-function inBraces(text: string, map: YAMLMap, name: string, tenant: WrittenTenant): string {
-  const [, end] = spanOf(map.items.at(-1) as Pair);
-  return `${text.slice(0, end)}, ${yamlText(name, { inFlow: true })}: ${flow(tenant)}${text.slice(end)}`;
+function insertInFlow(text: string, map: YAMLMap, name: string, tenant: WrittenTenant): string {
+  const [, end] = getPairSpan(map.items.at(-1) as Pair);
+  return `${text.slice(0, end)}, ${yamlText(name, { inFlow: true })}: ${renderFlow(tenant)}${text.slice(end)}`;
 }
 
-function block(name: string, tenant: WrittenTenant, column: number, inner: number, lineEnd: string): string {
+function renderBlock(
+  name: string,
+  tenant: WrittenTenant,
+  column: number,
+  innerIndent: number,
+  lineEnd: string,
+): string {
   const { baseUrl, keyVariable, settings, stack, labels } = tenant;
   const lines = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${yamlText(baseUrl)}`]),
@@ -278,32 +313,38 @@ function block(name: string, tenant: WrittenTenant, column: number, inner: numbe
       : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
     ...(settings === undefined ? [] : [`settings: ${yamlText(settings)}`]),
     ...(stack === undefined ? [] : [`stack: ${yamlText(stack)}`]),
-    ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
+    ...(labels === undefined ? [] : [`labels: ${renderFlowLabels(labels)}`]),
   ];
-  const pad = " ".repeat(column);
-  const head = `${pad}${yamlText(name)}:${lines.length === 0 ? " {}" : ""}${lineEnd}`;
-  return head + lines.map((line) => `${pad}${" ".repeat(inner)}${line}${lineEnd}`).join("");
+  const padding = " ".repeat(column);
+  const head = `${padding}${yamlText(name)}:${lines.length === 0 ? " {}" : ""}${lineEnd}`;
+  return head + lines.map((line) => `${padding}${" ".repeat(innerIndent)}${line}${lineEnd}`).join("");
 }
 
-function flow({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): string {
+function renderFlow({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): string {
   const parts = [
-    ...(baseUrl === undefined ? [] : [`baseUrl: ${inFlow(baseUrl)}`]),
-    ...(keyVariable === undefined ? [] : [`key: { environment: ${inFlow(keyVariable)} }`]),
-    ...(settings === undefined ? [] : [`settings: ${inFlow(settings)}`]),
-    ...(stack === undefined ? [] : [`stack: ${inFlow(stack)}`]),
-    ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
+    ...(baseUrl === undefined ? [] : [`baseUrl: ${formatFlowText(baseUrl)}`]),
+    ...(keyVariable === undefined ? [] : [`key: { environment: ${formatFlowText(keyVariable)} }`]),
+    ...(settings === undefined ? [] : [`settings: ${formatFlowText(settings)}`]),
+    ...(stack === undefined ? [] : [`stack: ${formatFlowText(stack)}`]),
+    ...(labels === undefined ? [] : [`labels: ${renderFlowLabels(labels)}`]),
   ];
   return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
 }
 
-function flowOf(labels: Readonly<Record<string, string>>): string {
+function renderFlowLabels(labels: Readonly<Record<string, string>>): string {
   return `{ ${Object.entries(labels)
-    .map(([label, value]) => `${inFlow(label)}: ${inFlow(value)}`)
+    .map(([label, value]) => `${formatFlowText(label)}: ${formatFlowText(value)}`)
     .join(", ")} }`;
 }
 
 /** The same as it is read back. */
-function dataOf({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): Record<string, unknown> {
+function toPlainData({
+  baseUrl,
+  keyVariable,
+  settings,
+  stack,
+  labels,
+}: WrittenTenant): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
   if (keyVariable !== undefined) data["key"] = { environment: keyVariable };

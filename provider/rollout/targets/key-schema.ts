@@ -4,7 +4,7 @@ import { command, hidden } from "./value-schemas";
 
 // No message here repeats a value, because it may be a misplaced key.
 
-const SOURCES =
+const SOURCES_HINT =
   "write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
 
 export const key = z
@@ -29,50 +29,50 @@ export const key = z
         code === "unrecognized_keys"
           ? undefined
           : input === null || input === undefined
-            ? `is empty; ${SOURCES}`
-            : KEY_IN_THE_CLEAR,
+            ? `is empty; ${SOURCES_HINT}`
+            : PLAINTEXT_KEY_MESSAGE,
     },
   )
   .partial()
   .check((context) => {
     const count = Object.keys(context.value).length;
     if (context.issues.length > 0 || count === 1) return;
-    const message = count === 0 ? `is empty; ${SOURCES}` : "has more than one source; keep one";
+    const message = count === 0 ? `is empty; ${SOURCES_HINT}` : "has more than one source; keep one";
     context.issues.push({ code: "custom", message, input: context.value });
   })
   .meta({ minProperties: 1, maxProperties: 1 })
   .describe("Where the tenant's API key comes from; never the key itself.");
 
 /** The message for a key that somebody wrote into the file. */
-const KEY_IN_THE_CLEAR = `must say where the key comes from, and never hold the key itself; ${SOURCES}. If a key stood here, it was seen: have the service issue another`;
+const PLAINTEXT_KEY_MESSAGE = `must say where the key comes from, and never hold the key itself; ${SOURCES_HINT}. If a key stood here, it was seen: have the service issue another`;
 
 /** Builds the finding for an invalid key source. Never repeats the value. */
 export function keyFinding(
   issue: z.core.$ZodIssue,
   unknownKey: string | undefined,
 ): Pick<Finding, "code" | "message"> | undefined {
-  const [section, ...rest] = issue.path;
-  const field = section === "tenants" ? rest.slice(1) : rest;
+  const [section, ...restPath] = issue.path;
+  const fieldPath = section === "tenants" ? restPath.slice(1) : restPath;
   if (!/^(?:undefined|defaults|tenants)$/.test(String(section))) return undefined;
-  if (field.length === 0) {
-    return unknownKey !== undefined && isForKey(unknownKey)
-      ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
+  if (fieldPath.length === 0) {
+    return unknownKey !== undefined && looksLikeKey(unknownKey)
+      ? { code: "key-in-the-clear", message: `key ${PLAINTEXT_KEY_MESSAGE}` }
       : undefined;
   }
-  if (field[0] !== "key") return undefined;
-  const isSource = issue.code !== "unrecognized_keys" && field.length > 1;
-  if (isSource) return { code: "invalid-value", message: `${String(field[1])} ${issue.message}` };
+  if (fieldPath[0] !== "key") return undefined;
+  const isSource = issue.code !== "unrecognized_keys" && fieldPath.length > 1;
+  if (isSource) return { code: "invalid-value", message: `${String(fieldPath[1])} ${issue.message}` };
   if (unknownKey !== undefined && /^(?:env|variable|path|cmd)$/i.test(unknownKey)) {
-    return { code: "unknown-key", message: `has a key that is none here; ${SOURCES}` };
+    return { code: "unknown-key", message: `has a key that is none here; ${SOURCES_HINT}` };
   }
-  const isText = issue.code === "invalid_type" && issue.message === KEY_IN_THE_CLEAR;
-  return unknownKey !== undefined || isText
-    ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
+  const isPlaintext = issue.code === "invalid_type" && issue.message === PLAINTEXT_KEY_MESSAGE;
+  return unknownKey !== undefined || isPlaintext
+    ? { code: "key-in-the-clear", message: `key ${PLAINTEXT_KEY_MESSAGE}` }
     : { code: "invalid-value", message: `key ${issue.message}` };
 }
 
 /** Whether a mapping key looks like a name for an API key, possibly joined with the key itself. */
-function isForKey(written: string): boolean {
-  if (/^(?:x[-_]?)?(?:api[-_]?key|secret|token|password)/i.test(written)) return true;
-  return /key|secret|token|password/i.test(written) && !/^[A-Za-z_-]+$/.test(written);
+function looksLikeKey(keyName: string): boolean {
+  if (/^(?:x[-_]?)?(?:api[-_]?key|secret|token|password)/i.test(keyName)) return true;
+  return /key|secret|token|password/i.test(keyName) && !/^[A-Za-z_-]+$/.test(keyName);
 }

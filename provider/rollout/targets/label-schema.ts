@@ -2,35 +2,35 @@ import { z } from "zod";
 import { isPrintable, quote } from "../../settings/text";
 import { mapping, missingOr, text } from "./value-schemas";
 
-const LABEL = /^(?!__proto__$)[A-Za-z0-9_./-]{1,100}$/;
+const LABEL_PATTERN = /^(?!__proto__$)[A-Za-z0-9_./-]{1,100}$/;
 
-const labelKey = text("a label").regex(
-  LABEL,
+const labelKeySchema = text("a label").regex(
+  LABEL_PATTERN,
   "is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes",
 );
 
 /** The values that `--label ring=canary,beta` can name. */
-const LABEL_VALUE = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
+const LABEL_VALUE_PATTERN = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
-const labelValue = text("a text")
-  .regex(LABEL_VALUE, {
+const labelValueSchema = text("a text")
+  .regex(LABEL_VALUE_PATTERN, {
     error: ({ input }) =>
       `is ${quote(input)}; write 1 to 200 characters without commas, and without white space around`,
   })
   .refine(isPrintable, "holds a character that can't be seen; take it out");
 
 export const labels = z
-  .record(labelKey, labelValue, mapping("labels and their values, as { region: eu }"))
+  .record(labelKeySchema, labelValueSchema, mapping("labels and their values, as { region: eu }"))
   .describe("What tells tenants apart, for waves and for --label: { region: eu, ring: canary }.");
 
 export const match = z
   .record(
-    labelKey,
+    labelKeySchema,
     z.union(
       [
-        labelValue,
+        labelValueSchema,
         z
-          .array(labelValue, {
+          .array(labelValueSchema, {
             error: ({ input }) =>
               missingOr(input, "a text, in quotes where it is a number, or a list of such"),
           })

@@ -8,25 +8,29 @@ import { isFinding, readerFrom, readSource } from "../../files/read-source";
  *
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is nothing to lint.
  */
-export async function lintAll(named: readonly string[], options: ReadOptions = {}): Promise<FilesLintResult> {
-  const targets = named.filter(isTargetsFile);
-  if (targets.length === 0) return lintFiles(named, options);
+export async function lintAll(paths: readonly string[], options: ReadOptions = {}): Promise<FilesLintResult> {
+  const targets = paths.filter(isTargetsFile);
+  if (targets.length === 0) return lintFiles(paths, options);
   // Most files are settings files. Linting them should not have to load the code for targets files.
   const { lintTargets, missingFindings } = await import("./lint-targets.js");
-  const linted = targets.map(lintTargets);
-  const settings = linted.flatMap((one) => one.settings);
-  const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
-  const rest =
-    wanted.length === 0
+  const targetsResults = targets.map(lintTargets);
+  const settings = targetsResults.flatMap((result) => result.settings);
+  const settingsPaths = [...new Set([...paths.filter((file) => !targets.includes(file)), ...settings])];
+  const settingsResult =
+    settingsPaths.length === 0
       ? { findings: [], files: [], tops: [], tenants: [], included: [], isPartial: false }
-      : lintFiles(wanted, options);
+      : lintFiles(settingsPaths, options);
   return {
-    findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
-    files: [...linted.flatMap(({ files }) => files), ...rest.files],
-    tops: rest.tops,
-    tenants: rest.tenants,
-    included: rest.included,
-    isPartial: rest.isPartial || linted.some((one) => one.isPartial),
+    findings: [
+      ...missingFindings(),
+      ...targetsResults.flatMap(({ findings }) => findings),
+      ...settingsResult.findings,
+    ],
+    files: [...targetsResults.flatMap(({ files }) => files), ...settingsResult.files],
+    tops: settingsResult.tops,
+    tenants: settingsResult.tenants,
+    included: settingsResult.included,
+    isPartial: settingsResult.isPartial || targetsResults.some((result) => result.isPartial),
   };
 }
 

@@ -7,7 +7,7 @@ import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
 import { TargetsFileError } from "./targets-file-error";
 
-interface Linted {
+interface TargetsLintResult {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
   /** The existing settings files of its tenants. */
@@ -16,19 +16,19 @@ interface Linted {
 }
 
 /** Reads a targets file, and assigns its tenants to waves. */
-export function lintTargets(file: string): Linted {
+export function lintTargets(file: string): TargetsLintResult {
   try {
     const { findings, files, targets, waves } = readTargets(file);
-    const absent = absentSettings(targets);
+    const missingTargets = findMissingSettings(targets);
     return {
       findings: [
         ...findings,
-        ...waveFindings(() => assignWaves(waves, targets).findings),
-        ...absent.flatMap(absentFinding),
+        ...collectWaveFindings(() => assignWaves(waves, targets).findings),
+        ...missingTargets.flatMap(buildMissingSettingsFinding),
       ],
       files,
       settings: targets.map(({ settings }) => settings).filter((file) => existsSync(file)),
-      isPartial: absent.length > 0,
+      isPartial: missingTargets.length > 0,
     };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
@@ -37,16 +37,16 @@ export function lintTargets(file: string): Linted {
 }
 
 /** Finds the missing settings files, and returns the first tenant of each. */
-function absentSettings(targets: readonly Target[]): readonly Target[] {
-  const absent = new Map<string, Target>();
+function findMissingSettings(targets: readonly Target[]): readonly Target[] {
+  const missingTargets = new Map<string, Target>();
   for (const target of targets) {
     const { settings } = target;
-    if (!absent.has(settings) && !existsSync(settings)) absent.set(settings, target);
+    if (!missingTargets.has(settings) && !existsSync(settings)) missingTargets.set(settings, target);
   }
-  return [...absent.values()];
+  return [...missingTargets.values()];
 }
 
-function absentFinding({ settings, place }: Target): readonly Finding[] {
+function buildMissingSettingsFinding({ settings, place }: Target): readonly Finding[] {
   const source = readSource(settings, { readFile: readerFrom(settings) }, place);
   return isFinding(source) ? [source] : [];
 }
@@ -57,7 +57,7 @@ export function missingFindings(): readonly Finding[] {
   return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];
 }
 
-function waveFindings(assign: () => readonly Finding[]): readonly Finding[] {
+function collectWaveFindings(assign: () => readonly Finding[]): readonly Finding[] {
   try {
     return assign();
   } catch (error) {

@@ -1,15 +1,15 @@
 import { quote } from "../../settings/text";
 import { text } from "./value-schemas";
 
-const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
+const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 
 /** Names that Pulumi's file backend or JavaScript can't use. */
-const NO_NAMES = new Set([".", "..", "__proto__"]);
+const RESERVED_NAMES = new Set([".", "..", "__proto__"]);
 
 /** Explains why a text isn't a valid name for a tenant, a stack or a wave. Undefined if it is. */
 export function nameRefusal(text: string): string | undefined {
-  if (NO_NAMES.has(text)) return "is no name; take another";
-  if (NAME.test(text)) return undefined;
+  if (RESERVED_NAMES.has(text)) return "is no name; take another";
+  if (NAME_PATTERN.test(text)) return undefined;
   return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
 }
 
@@ -19,12 +19,14 @@ export function stackRefusal(text: string): string | undefined {
   return "has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started";
 }
 
-export const name = (what: string, refusal = nameRefusal) =>
+export const name = (description: string, validate = nameRefusal) =>
   text("a name")
-    .regex(NAME, { error: ({ input }) => `${quote(input)} ${refusal(String(input))}` })
-    .refine((one) => !NO_NAMES.has(one), { error: ({ input }) => `${quote(input)} is no name; take another` })
-    .describe(what);
+    .regex(NAME_PATTERN, { error: ({ input }) => `${quote(input)} ${validate(String(input))}` })
+    .refine((value) => !RESERVED_NAMES.has(value), {
+      error: ({ input }) => `${quote(input)} is no name; take another`,
+    })
+    .describe(description);
 
 export const tenantName = text("a name")
-  .regex(NAME, { error: ({ input }) => nameRefusal(String(input)) ?? "" })
-  .refine((one) => !NO_NAMES.has(one), "is no name; take another");
+  .regex(NAME_PATTERN, { error: ({ input }) => nameRefusal(String(input)) ?? "" })
+  .refine((value) => !RESERVED_NAMES.has(value), "is no name; take another");

@@ -19,7 +19,7 @@ export class NotAllowedError extends EmailSecurityError {
 }
 
 /** A refused request, and its origin. */
-interface Asked extends Refused {
+interface RequestedItem extends Refused {
   /** The tenant; absent: a wave makes the request. */
   readonly target?: Target;
   /** The description of a single origin. */
@@ -40,97 +40,107 @@ export function refuseNotAllowed(
   waves: readonly Pick<Wave, "name" | "health">[],
   environment: Environment,
 ): void {
-  const allowed = new Allowed(environment);
-  const asked: readonly Asked[] = [
+  const permissions = new Allowed(environment);
+  const disallowedItems: readonly RequestedItem[] = [
     ...targets.flatMap((target) =>
-      allowed
-        .refusedOf(target)
-        .map((one): Asked => ({ ...one, target, of: `${quote(target.name)} (${lineText(target.place)})` })),
+      permissions.refusedOf(target).map(
+        (item): RequestedItem => ({
+          ...item,
+          target,
+          of: `${quote(target.name)} (${lineText(target.place)})`,
+        }),
+      ),
     ),
     ...waves.flatMap(({ name, health }) =>
-      (health === undefined ? [] : allowed.refusedHealth(health)).map(
-        (one): Asked => ({ ...one, of: `the health of the wave ${quote(name)}` }),
+      (health === undefined ? [] : permissions.refusedHealth(health)).map(
+        (item): RequestedItem => ({ ...item, of: `the health of the wave ${quote(name)}` }),
       ),
     ),
   ];
-  if (asked.length === 0) return;
+  if (disallowedItems.length === 0) return;
   throw new NotAllowedError(
     [
       `This run does not allow what ${quote(source, 300)} asks for. Nothing was run, and no key was read or sent.`,
-      ...toldOf(asked),
+      ...formatDisallowed(disallowedItems),
       "Whoever changes that file must not decide it. If all of this is meant, set where the run is started:",
-      ...Object.keys(ALLOWING).flatMap((by) => settingFor(by as Refused["by"], asked, targets, environment)),
+      ...Object.keys(ALLOWING).flatMap((kind) =>
+        formatAllowSetting(kind as Refused["by"], disallowedItems, targets, environment),
+      ),
     ].join("\n"),
   );
 }
 
 /** The maximum number of refusals to show, and of tenants for each. */
-const SHOWN = 20;
-const SHOWN_TENANTS = 3;
+const MAX_ITEMS = 20;
+const MAX_TENANTS = 3;
 
-function toldOf(asked: readonly Asked[]): readonly string[] {
+function formatDisallowed(disallowedItems: readonly RequestedItem[]): readonly string[] {
   // Requests that differ only in the tenant's name are shown once.
-  const groups = [...Map.groupBy(asked, ({ told, target }) => unnamed(told, target?.name ?? "{}"))];
-  const lines = groups.slice(0, SHOWN).map(([told, group]) => {
+  const groups = [...Map.groupBy(disallowedItems, ({ told, target }) => unnamed(told, target?.name ?? "{}"))];
+  const lines = groups.slice(0, MAX_ITEMS).map(([description, group]) => {
     const [first] = group;
-    const whose = group.slice(0, SHOWN_TENANTS).map(({ of }) => of);
-    const more = group.length > SHOWN_TENANTS ? ` and ${group.length - SHOWN_TENANTS} more` : "";
-    return `  ${group.length === 1 ? first?.told : told}, for ${whose.join(", ")}${more}`;
+    const owners = group.slice(0, MAX_TENANTS).map(({ of }) => of);
+    const suffix = group.length > MAX_TENANTS ? ` and ${group.length - MAX_TENANTS} more` : "";
+    return `  ${group.length === 1 ? first?.told : description}, for ${owners.join(", ")}${suffix}`;
   });
-  return groups.length > SHOWN ? [...lines, `  … and ${groups.length - SHOWN} more`] : lines;
+  return groups.length > MAX_ITEMS ? [...lines, `  … and ${groups.length - MAX_ITEMS} more`] : lines;
 }
 
 /** Builds the complete line that allows the refused requests, in addition to those that are allowed now. */
-function settingFor(
-  by: Refused["by"],
-  asked: readonly Asked[],
+function formatAllowSetting(
+  kind: Refused["by"],
+  disallowedItems: readonly RequestedItem[],
   targets: readonly Target[],
   environment: Environment,
 ): readonly string[] {
-  const refused = asked.filter((one) => one.by === by);
-  if (refused.length === 0) return [];
-  const variable = ALLOWING[by];
-  const wanted = refused.map(({ what }) => what);
-  const given = environment[variable] ?? "";
-  const joined = (separator: string, values: readonly string[]): readonly string[] => {
-    const all = [...(given.trim() === "" ? [] : [given]), ...new Set(values)].join(separator);
-    return [`  ${variable}=${shellWord(all)}`];
+  const disallowedOfKind = disallowedItems.filter((item) => item.by === kind);
+  if (disallowedOfKind.length === 0) return [];
+  const variable = ALLOWING[kind];
+  const requestedValues = disallowedOfKind.map(({ what }) => what);
+  const currentValue = environment[variable] ?? "";
+  const formatSetting = (separator: string, values: readonly string[]): readonly string[] => {
+    const combinedValue = [...(currentValue.trim() === "" ? [] : [currentValue]), ...new Set(values)].join(
+      separator,
+    );
+    return [`  ${variable}=${shellWord(combinedValue)}`];
   };
-  switch (by) {
+  switch (kind) {
     case "service": {
       // This machine is allowed by default, but any explicit setting has to name it.
-      const here = targets.map(({ baseUrl }) => baseUrl).filter((one) => isHere(one) && given.trim() === "");
-      return joined(",", [...here, ...wanted]);
+      const localAddresses = targets
+        .map(({ baseUrl }) => baseUrl)
+        .filter((item) => isLocalAddress(item) && currentValue.trim() === "");
+      return formatSetting(",", [...localAddresses, ...requestedValues]);
     }
     case "environment":
-      return joined(",", wanted);
+      return formatSetting(",", requestedValues);
     case "file":
-      return joined(delimiter, placesFor(wanted));
+      return formatSetting(delimiter, generalizePaths(requestedValues));
     case "command":
-      return joined("\n", commandsFor(refused));
+      return formatSetting("\n", generalizeCommands(disallowedOfKind));
   }
 }
 
-function isHere(address: string): boolean {
+function isLocalAddress(address: string): boolean {
   return isLoopback(URL.parse(address)?.hostname ?? "");
 }
 
 /** Names the directory for several files in it, but only the file itself for a single one. */
-function placesFor(files: readonly string[]): readonly string[] {
-  return [...Map.groupBy(new Set(files), (file) => dirname(file))].flatMap(([folder, some]) =>
-    some.length > 1 && dirname(folder) !== folder ? [folder] : some,
+function generalizePaths(files: readonly string[]): readonly string[] {
+  return [...Map.groupBy(new Set(files), (file) => dirname(file))].flatMap(([directory, directoryFiles]) =>
+    directoryFiles.length > 1 && dirname(directory) !== directory ? [directory] : directoryFiles,
   );
 }
 
 /** Merges commands of several tenants that differ only in the tenant's name. */
-function commandsFor(refused: readonly Asked[]): readonly string[] {
-  const groups = Map.groupBy(refused, ({ what, target }) => {
+function generalizeCommands(disallowedOfKind: readonly RequestedItem[]): readonly string[] {
+  const groups = Map.groupBy(disallowedOfKind, ({ what, target }) => {
     if (target === undefined) return what;
-    const general = unnamed(what, target.name);
-    return named(general, target.name) === what ? general : what;
+    const generalCommand = unnamed(what, target.name);
+    return named(generalCommand, target.name) === what ? generalCommand : what;
   });
-  return [...groups].flatMap(([general, group]) => {
-    const exact = [...new Set(group.map(({ what }) => what))];
-    return exact.length > 1 ? [general] : exact;
+  return [...groups].flatMap(([generalCommand, group]) => {
+    const exactCommands = [...new Set(group.map(({ what }) => what))];
+    return exactCommands.length > 1 ? [generalCommand] : exactCommands;
   });
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "../model/notify";
 import { flag, mapping, missingOr } from "./value-schemas";
 
-const hearing = z.strictObject(
+const receiverSchema = z.strictObject(
   {
     events: z
       .array(
@@ -23,10 +23,12 @@ const hearing = z.strictObject(
 
 export const notify = z
   .strictObject(
-    { webhook: hearing, slack: hearing, teams: hearing, mail: hearing } satisfies Record<
-      ReceiverName,
-      unknown
-    >,
+    {
+      webhook: receiverSchema,
+      slack: receiverSchema,
+      teams: receiverSchema,
+      mail: receiverSchema,
+    } satisfies Record<ReceiverName, unknown>,
     mapping(`who is told: ${RECEIVERS.join(", ")}`),
   )
   .partial()

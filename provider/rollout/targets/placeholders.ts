@@ -1,7 +1,7 @@
 /** Replaces `{name}` in a text with the tenant's name, and `{NAME}` with its form in capitals, as in the names of environment variables. */
 export function named(text: string, name: string): string {
-  return text.replace(/\{(name|NAME)\}/g, (_all, which: string) =>
-    which === "name" ? name : inCapitals(name),
+  return text.replace(/\{(name|NAME)\}/g, (_all, placeholder: string) =>
+    placeholder === "name" ? name : toVariableName(name),
   );
 }
 
@@ -9,15 +9,15 @@ export function named(text: string, name: string): string {
 export function unnamed(text: string, name: string): string {
   return [
     [name, "{name}"],
-    [inCapitals(name), "{NAME}"],
-  ].reduce((filled, [word = "", placeholder = ""]) => withWord(filled, word, placeholder), text);
+    [toVariableName(name), "{NAME}"],
+  ].reduce((result, [value = "", placeholder = ""]) => replaceWord(result, value, placeholder), text);
 }
 
-function inCapitals(name: string): string {
+function toVariableName(name: string): string {
   return name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
 }
 
-function withWord(text: string, word: string, placeholder: string): string {
-  const escaped = word.replace(/[.\\+*?[^\]$(){}=!<>|:#-]/g, "\\$&");
+function replaceWord(text: string, value: string, placeholder: string): string {
+  const escaped = value.replace(/[.\\+*?[^\]$(){}=!<>|:#-]/g, "\\$&");
   return text.replace(new RegExp(`(?<![A-Za-z0-9{])${escaped}(?![A-Za-z0-9}])`, "g"), () => placeholder);
 }

@@ -12,10 +12,12 @@ const DEFAULT_PROJECT = "email-security";
 /** The Pulumi project of all stacks: the name in the targets file, or else the name of the project beside it. */
 export function projectOf({ source, content }: TargetsPart, findings: TargetsFindings): string {
   if (content.project !== undefined) return content.project;
-  const folder = dirname(source.file);
-  const file = ["Pulumi.yaml", "Pulumi.yml"].map((one) => join(folder, one)).find((one) => existsSync(one));
+  const directory = dirname(source.file);
+  const file = ["Pulumi.yaml", "Pulumi.yml"]
+    .map((candidate) => join(directory, candidate))
+    .find((candidate) => existsSync(candidate));
   if (file === undefined) return DEFAULT_PROJECT;
-  const name = projectName(file);
+  const name = readProjectName(file);
   if (name !== undefined) return name;
   const message = `has no name that a Pulumi project can have, and is asked for it as ${quote(source.file)} has no \`project\`; write it in one of the two`;
   findings.addError("project", message, { file, line: 1, column: 1 });
@@ -23,7 +25,7 @@ export function projectOf({ source, content }: TargetsPart, findings: TargetsFin
 }
 
 /** Undefined if the project has no valid name. */
-function projectName(file: string): string | undefined {
+function readProjectName(file: string): string | undefined {
   try {
     const content: unknown = parse(readPlainFile(file).toString("utf8"));
     const { name } = content as { readonly name?: unknown };

@@ -38,13 +38,13 @@ export async function readKey(
 ): Promise<string> {
   const { key: source } = target;
   refuseNotAllowed(target.place.file, [target], [], environment);
-  const fail: Fail = (why, advice) => {
-    const where = `${lineText(target.place)}: the key of ${quote(target.name)}`;
-    throw new RolloutKeyError(`${where} can't be used: ${nameOf(source)} ${why}. ${advice}`);
+  const fail: FailFunction = (reason, advice) => {
+    const locationText = `${lineText(target.place)}: the key of ${quote(target.name)}`;
+    throw new RolloutKeyError(`${locationText} can't be used: ${nameOf(source)} ${reason}. ${advice}`);
   };
-  const text = await textOf(source, environment, timeoutMs, fail);
+  const text = await readSourceText(source, environment, timeoutMs, fail);
   const key = text.replace(/\r?\n$/, "");
-  if (key === "") fail("is empty", adviceFor(source));
+  if (key === "") fail("is empty", getKeyAdvice(source));
   if (/[\r\n]/.test(key)) {
     fail("holds several lines", "It must hold the key alone, on one line.");
   }
@@ -58,23 +58,23 @@ export async function readKey(
 }
 
 /** Throws an error with the problem and the advice. */
-type Fail = (why: string, advice: string) => never;
+type FailFunction = (reason: string, advice: string) => never;
 
 /** More than any key needs. */
 const MAX_BYTES = 64 * 1024;
 
-async function textOf(
+async function readSourceText(
   source: KeySource,
   environment: KeyOptions["environment"],
   timeoutMs: number,
-  fail: Fail,
+  fail: FailFunction,
 ): Promise<string> {
   if (source.from === "environment") {
     const value = Object.hasOwn(environment, source.variable) ? environment[source.variable] : undefined;
-    return value ?? fail("is not set", adviceFor(source));
+    return value ?? fail("is not set", getKeyAdvice(source));
   }
-  if (source.from === "file") return fileText(source.path, fail);
-  return await commandText(source.command, environment, timeoutMs, fail);
+  if (source.from === "file") return readFileText(source.path, fail);
+  return await runKeyCommand(source.command, environment, timeoutMs, fail);
 }
 
 /** Describes a key source for people. */
@@ -85,7 +85,7 @@ export function nameOf(source: KeySource): string {
   return `the output of the command ${quote(source.command[0], 300)}`;
 }
 
-function adviceFor(source: KeySource): string {
+function getKeyAdvice(source: KeySource): string {
   if (source.from === "environment")
     return "Set it to the tenant's API key, or name another source under `key`.";
   if (source.from === "file")
@@ -93,7 +93,7 @@ function adviceFor(source: KeySource): string {
   return "It must print the tenant's API key, alone on one line, and end with 0.";
 }
 
-function fileText(path: string, fail: Fail): string {
+function readFileText(path: string, fail: FailFunction): string {
   const advice =
     "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
   try {
@@ -105,18 +105,18 @@ function fileText(path: string, fail: Fail): string {
   }
 }
 
-function commandText(
+function runKeyCommand(
   [program = "", ...args]: readonly string[],
   environment: KeyOptions["environment"],
   timeoutMs: number,
-  fail: Fail,
+  fail: FailFunction,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const advice =
       "Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.";
-    const refuse = (why: string): void => {
+    const rejectWith = (reason: string): void => {
       try {
-        fail(why, advice);
+        fail(reason, advice);
       } catch (error) {
         reject(error);
       }
@@ -131,18 +131,21 @@ function commandText(
     try {
       const child = execFile(program, args, options, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else refuse(whyOf(error, timeoutMs) + toldBy(stdout, stderr, environment));
+        else
+          rejectWith(
+            describeCommandFailure(error, timeoutMs) + extractErrorLine(stdout, stderr, environment),
+          );
       });
       // A command that asks for a password gets an end of input, instead of waiting forever.
       child.stdin?.end();
     } catch (error) {
-      refuse(`can't be had: it can't be started (${(error as NodeJS.ErrnoException).code})`);
+      rejectWith(`can't be had: it can't be started (${(error as NodeJS.ErrnoException).code})`);
     }
   });
 }
 
 /** Doesn't use the error's own message, because it contains the arguments and the output. */
-function whyOf({ code, killed, signal }: ExecFileException, timeoutMs: number) {
+function describeCommandFailure({ code, killed, signal }: ExecFileException, timeoutMs: number) {
   if (code === ("ERR_CHILD_PROCESS_STDIO_MAXBUFFER" as unknown)) return `is longer than ${MAX_BYTES} bytes`;
   if (killed === true) return `can't be had: it was killed after ${timeoutMs / 1_000} s`;
   if (typeof code === "number") return `can't be had: it ended with exit code ${code}`;
@@ -151,15 +154,15 @@ function whyOf({ code, killed, signal }: ExecFileException, timeoutMs: number) {
 }
 
 /** Returns the first line of a command's error output, without secrets from the output or the environment. */
-function toldBy(stdout: string, stderr: string, environment: KeyOptions["environment"]): string {
+function extractErrorLine(stdout: string, stderr: string, environment: KeyOptions["environment"]): string {
   const line = stderr
     .slice(0, 2_000)
     .split("\n")
-    .find((one) => one.trim() !== "");
+    .find((outputLine) => outputLine.trim() !== "");
   if (line === undefined) return "";
   const secrets = [...stdout.slice(0, 10_000).split(/\s+/).slice(0, 20), ...secretsIn(environment)];
-  const shown = secrets
+  const redactedLine = secrets
     .filter((secret) => secret.length >= 6 && /^[\x21-\x7e]+$/.test(secret))
     .reduce((text, secret) => new ApiKey(secret).partsRemovedFrom(text), line.trim());
-  return `, and said "${excerpt(shown, 200)}"`;
+  return `, and said "${excerpt(redactedLine, 200)}"`;
 }

@@ -23,35 +23,36 @@ import { reportLostWaves, wavesOf } from "./wave-rules";
  */
 export function readTargets(file: string, readFile?: (path: string) => string): Targets {
   const name = normalize(file);
-  const mistakes = new TargetsFindings();
-  const source = new TargetsSource(name, mistakes, readFile);
-  const top = source.file(name, TARGETS_FILE);
-  if (top === undefined) throw new TargetsFileError(file, inOrder(mistakes.list), existsSync(name));
-  const files = [top, ...source.included(top)];
-  const tenants = new TenantTargets(name, mistakes);
-  const targets = files.flatMap((one) => tenants.targetsOf(one, top));
-  if (targets.length === 0 && !hasErrors(mistakes.list)) {
-    const place = top.source.placeOf(["tenants"]);
-    mistakes.addError("no-tenants", "declares no tenant; write one under `tenants`", place);
+  const targetsFindings = new TargetsFindings();
+  const source = new TargetsSource(name, targetsFindings, readFile);
+  const topPart = source.file(name, TARGETS_FILE);
+  if (topPart === undefined)
+    throw new TargetsFileError(file, inOrder(targetsFindings.list), existsSync(name));
+  const parts = [topPart, ...source.included(topPart)];
+  const tenantTargets = new TenantTargets(name, targetsFindings);
+  const targets = parts.flatMap((part) => tenantTargets.targetsOf(part, topPart));
+  if (targets.length === 0 && !hasErrors(targetsFindings.list)) {
+    const place = topPart.source.placeOf(["tenants"]);
+    targetsFindings.addError("no-tenants", "declares no tenant; write one under `tenants`", place);
   }
-  reportDuplicates(targets, mistakes);
-  const waves = wavesOf(top, mistakes);
+  reportDuplicates(targets, targetsFindings);
+  const waves = wavesOf(topPart, targetsFindings);
   reportLostWaves(
     waves,
     targets.map(({ target }) => target),
-    mistakes,
+    targetsFindings,
   );
-  const read: Omit<Targets, "findings"> = withoutUndefined({
+  const result: Omit<Targets, "findings"> = withoutUndefined({
     file,
     files: [...source.files],
-    project: projectOf(top, mistakes),
+    project: projectOf(topPart, targetsFindings),
     targets: targets.map(({ target }) => target),
     waves,
-    failureTolerance: top.content.failureTolerance,
-    services: servicesOf(top, targets, mistakes),
-    notify: top.content.notify,
+    failureTolerance: topPart.content.failureTolerance,
+    services: servicesOf(topPart, targets, targetsFindings),
+    notify: topPart.content.notify,
   });
-  const findings = inOrder(mistakes.list);
+  const findings = inOrder(targetsFindings.list);
   if (hasErrors(findings)) throw new TargetsFileError(file, findings);
-  return { ...read, findings };
+  return { ...result, findings };
 }

@@ -10,18 +10,20 @@ export class SameKeyError extends EmailSecurityError {
 
   /** @param groups from {@link findSameKeys}; at least one. */
   constructor(groups: readonly (readonly Target[])[]) {
-    const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
-    const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
+    const lines = groups
+      .slice(0, MAX_LISTED)
+      .map((group) => `  ${group.slice(0, MAX_LISTED).map(formatTargetLocation).join(", ")}`);
+    const suffixLines = groups.length > MAX_LISTED ? [`  … and ${groups.length - MAX_LISTED} more`] : [];
     const message =
       "The same key opens several tenants, so that they are one tenant of the service, also where the address is written otherwise, and what one declares the other would remove. Give each its own key:";
-    super("ERR_ROLLOUT_SAME_KEY", [message, ...lines, ...more].join("\n"));
+    super("ERR_ROLLOUT_SAME_KEY", [message, ...lines, ...suffixLines].join("\n"));
     this.groups = groups;
   }
 }
 
-const SHOWN = 20;
+const MAX_LISTED = 20;
 
-function named({ name, place }: Target): string {
+function formatTargetLocation({ name, place }: Target): string {
   return `${quote(name)} (${lineText(place)})`;
 }
 

@@ -67,13 +67,13 @@ export class SameTenantError extends EmailSecurityError {
    * @param outcome what was done. Default: nothing was changed.
    */
   constructor(groups: readonly SameTargets[], outcome = "Nothing was changed.") {
-    const isOther = groups.every(({ read }) => read.length === 1);
-    const lines = groups.slice(0, SHOWN).map(lineOf);
-    const more = groups.length > SHOWN ? [`… and ${groups.length - SHOWN} more`] : [];
-    const all = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...more].join("\n  ");
+    const isOtherTenant = groups.every(({ read }) => read.length === 1);
+    const lines = groups.slice(0, MAX_LISTED).map(formatGroup);
+    const suffixLines = groups.length > MAX_LISTED ? [`… and ${groups.length - MAX_LISTED} more`] : [];
+    const groupsText = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...suffixLines].join("\n  ");
     super(
-      isOther ? "ERR_OTHER_TENANT" : "ERR_SAME_TENANT",
-      `${isOther ? otherText(groups, outcome) : sameText(outcome)}:${all}`,
+      isOtherTenant ? "ERR_OTHER_TENANT" : "ERR_SAME_TENANT",
+      `${isOtherTenant ? formatOtherTenantMessage(groups, outcome) : formatSameTenantMessage(outcome)}:${groupsText}`,
     );
     this.groups = groups;
   }
@@ -89,39 +89,39 @@ function acceptingText(groups: readonly SameTargets[]): string {
   );
 }
 
-const RENAMED =
+const RENAME_ADVICE =
   "Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)";
 
-function otherText(groups: readonly SameTargets[], outcome: string): string {
-  const what =
+function formatOtherTenantMessage(groups: readonly SameTargets[], outcome: string): string {
+  const summary =
     groups.length === 1
       ? "A key opens another tenant than its own"
       : "Keys open other tenants than their own";
-  const last = groups.some(({ known }) => known.length > 0) ? RENAMED : "This run found";
-  return `${what}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
+  const last = groups.some(({ known }) => known.length > 0) ? RENAME_ADVICE : "This run found";
+  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
 }
 
-function sameText(outcome: string): string {
+function formatSameTenantMessage(outcome: string): string {
   return `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
 }
 
-const SHOWN = 20;
+const MAX_LISTED = 20;
 
-function lineOf({ read, known, unknown }: SameTargets): string {
-  const readers = read.slice(0, SHOWN).map(named).join(", ");
+function formatGroup({ read, known, unknown }: SameTargets): string {
+  const readers = read.slice(0, MAX_LISTED).map(formatTargetWithKey).join(", ");
   if (unknown !== undefined) {
     const { rollout, why } = unknown;
     return `${readers} opens a tenant that isn't the one of the rollout ${rollout}: ${why}`;
   }
   if (known.length === 0) return readers;
-  const before = known.slice(0, SHOWN).map(({ name, place, rollout }) => {
-    const where = place === undefined ? "" : `${lineText(place)}; `;
-    return `${quote(name)} (${where}read by the rollout ${rollout})`;
+  const recordedTexts = known.slice(0, MAX_LISTED).map(({ name, place, rollout }) => {
+    const locationText = place === undefined ? "" : `${lineText(place)}; `;
+    return `${quote(name)} (${locationText}read by the rollout ${rollout})`;
   });
-  return `${readers} ${read.length === 1 ? "opens" : "open"} the tenant of ${before.join(", ")}`;
+  return `${readers} ${read.length === 1 ? "opens" : "open"} the tenant of ${recordedTexts.join(", ")}`;
 }
 
-function named({ name, place, key }: Target): string {
+function formatTargetWithKey({ name, place, key }: Target): string {
   return `${quote(name)} (${lineText(place)}; key from ${nameOf(key)})`;
 }
 
@@ -130,65 +130,86 @@ function named({ name, place, key }: Target): string {
  * example, after two keys were swapped.
  *
  * @param readings the identities that this run read.
- * @param remembered the identities that rollouts read. Default: none.
+ * @param recordedByStack the identities that rollouts read. Default: none.
  */
 export function findSameTargets(
   readings: ReadonlyMap<Target, TenantIdentity>,
-  remembered: RememberedTenants = new Map(),
+  recordedByStack: RememberedTenants = new Map(),
 ): readonly SameTargets[] {
-  const isConfirmed = (target: Target): boolean => {
-    const [now, before] = [readings.get(target), remembered.get(target.stack)];
-    return now !== undefined && before !== undefined && isStillTenant(now, before.identity);
-  };
-  const confirmed = new Set([...readings.keys()].filter(isConfirmed));
-  const confirmedStacks = new Set([...confirmed].map(({ stack }) => stack));
-  const all = new Map<Target | RememberedTenant, TenantIdentity>(readings);
-  for (const [stack, tenant] of remembered) if (!confirmedStacks.has(stack)) all.set(tenant, tenant.identity);
-  const isRead = (one: Target | RememberedTenant): one is Target => readings.has(one as Target);
-  /** Whether a remembered name is only a former name of the same tenant. */
-  const isFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
-    const before = remembered.get(stack);
-    return before !== undefined && isSameTenant(identity, before.identity);
-  };
-  const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(all).map((group) => {
-    const read = group.filter(isRead);
-    const known = group.filter((one): one is RememberedTenant => !isRead(one));
-    return { read, known: known.filter((one) => !read.some((target) => isFormerName(one, target))) };
-  });
-  const grouped = new Set(groups.flatMap(({ read }) => read));
-  for (const [target, identity] of readings) {
-    const before = remembered.get(target.stack);
-    if (before === undefined || grouped.has(target)) continue;
-    const known = [...remembered.values()].filter(
-      (other) => other !== before && isReplacedBy(identity, before.identity, other.identity),
+  const isConfirmedTarget = (target: Target): boolean => {
+    const [currentIdentity, recordedTenant] = [readings.get(target), recordedByStack.get(target.stack)];
+    return (
+      currentIdentity !== undefined &&
+      recordedTenant !== undefined &&
+      isStillTenant(currentIdentity, recordedTenant.identity)
     );
-    if (known.length > 0) groups.push({ read: [target], known });
+  };
+  const confirmedTargets = new Set([...readings.keys()].filter(isConfirmedTarget));
+  const confirmedStacks = new Set([...confirmedTargets].map(({ stack }) => stack));
+  const identities = new Map<Target | RememberedTenant, TenantIdentity>(readings);
+  for (const [stack, tenant] of recordedByStack)
+    if (!confirmedStacks.has(stack)) identities.set(tenant, tenant.identity);
+  const isReadTarget = (candidate: Target | RememberedTenant): candidate is Target =>
+    readings.has(candidate as Target);
+  /** Whether a remembered name is only a former name of the same tenant. */
+  const isOwnFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
+    const recordedTenant = recordedByStack.get(stack);
+    return recordedTenant !== undefined && isSameTenant(identity, recordedTenant.identity);
+  };
+  const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(identities).map((group) => {
+    const currentTargets = group.filter(isReadTarget);
+    const recordedTenants = group.filter(
+      (candidate): candidate is RememberedTenant => !isReadTarget(candidate),
+    );
+    return {
+      read: currentTargets,
+      known: recordedTenants.filter(
+        (candidate) => !currentTargets.some((target) => isOwnFormerName(candidate, target)),
+      ),
+    };
+  });
+  const groupedTargets = new Set(groups.flatMap(({ read }) => read));
+  for (const [target, identity] of readings) {
+    const recordedTenant = recordedByStack.get(target.stack);
+    if (recordedTenant === undefined || groupedTargets.has(target)) continue;
+    const recordedTenants = [...recordedByStack.values()].filter(
+      (otherTenant) =>
+        otherTenant !== recordedTenant &&
+        isReplacedBy(identity, recordedTenant.identity, otherTenant.identity),
+    );
+    if (recordedTenants.length > 0) groups.push({ read: [target], known: recordedTenants });
   }
-  const targets = new Map([...readings.keys()].map((target) => [target.stack, target]));
+  const targetsByStack = new Map([...readings.keys()].map((target) => [target.stack, target]));
   const found = groups
     // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
     .filter(({ read, known }) => read.length > 0 && read.length + known.length > 1)
     .map(({ read, known }) => {
-      const right = known.length === 0 ? read.filter((target) => confirmed.has(target)) : [];
-      const [owner] = right.length === 1 ? right : [];
-      const replaced = known.flatMap(({ stack }) => targets.get(stack) ?? []);
+      const correctTargets = known.length === 0 ? read.filter((target) => confirmedTargets.has(target)) : [];
+      const [owner] = correctTargets.length === 1 ? correctTargets : [];
+      const replaced = known.flatMap(({ stack }) => targetsByStack.get(stack) ?? []);
       return { read, known, wrong: read.filter((target) => target !== owner), replaced };
     });
-  const isFound = new Set(found.flatMap(({ read }) => read));
+  const foundTargets = new Set(found.flatMap(({ read }) => read));
   const unknown = [...readings].flatMap(([target, identity]): SameTargets[] => {
-    const before = remembered.get(target.stack);
-    if (before === undefined || isFound.has(target)) return [];
-    const why = provesOtherTenant(identity, before.identity);
+    const recordedTenant = recordedByStack.get(target.stack);
+    if (recordedTenant === undefined || foundTargets.has(target)) return [];
+    const why = provesOtherTenant(identity, recordedTenant.identity);
     if (why === undefined) return [];
     return [
-      { read: [target], known: [], unknown: { rollout: before.rollout, why }, wrong: [target], replaced: [] },
+      {
+        read: [target],
+        known: [],
+        unknown: { rollout: recordedTenant.rollout, why },
+        wrong: [target],
+        replaced: [],
+      },
     ];
   });
   return [...found, ...unknown];
 }
 
 /** Reads the identities of the targets file's tenants from earlier rollouts; with `all`, also of tenants that have left the file. */
-export type ReadMemory = (of: "declared" | "all") => Promise<RememberedTenants>;
+export type ReadMemory = (scope: "declared" | "all") => Promise<RememberedTenants>;
 
 /**
  * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing.
@@ -196,19 +217,19 @@ export type ReadMemory = (of: "declared" | "all") => Promise<RememberedTenants>;
  * @param markerOf of a stack; undefined where its state has none, or isn't known.
  */
 export function withMarkers(
-  memory: ReadMemory,
-  targets: readonly Target[],
+  readRecorded: ReadMemory,
+  targetsByStack: readonly Target[],
   markerOf: (target: Target) => StackMarker | undefined,
 ): ReadMemory {
-  return async (of) => {
-    const remembered = new Map(await memory(of));
-    for (const target of targets) {
+  return async (scope) => {
+    const recordedByStack = new Map(await readRecorded(scope));
+    for (const target of targetsByStack) {
       const { name, stack, place } = target;
-      const { rollout, identity } = (remembered.has(stack) ? undefined : markerOf(target)) ?? {};
+      const { rollout, identity } = (recordedByStack.has(stack) ? undefined : markerOf(target)) ?? {};
       if (rollout === undefined || identity === undefined) continue;
-      remembered.set(stack, { stack, name, place, rollout, identity });
+      recordedByStack.set(stack, { stack, name, place, rollout, identity });
     }
-    return remembered;
+    return recordedByStack;
   };
 }
 
@@ -223,20 +244,24 @@ export function withMarkers(
  */
 export async function findSameTargetsIn(
   readings: ReadonlyMap<Target, TenantIdentity>,
-  memory: ReadMemory,
+  readRecorded: ReadMemory,
   isAccepted: (name: string) => boolean = () => false,
 ): Promise<readonly SameTargets[]> {
-  const remembered = await memory("declared");
-  const found = findSameTargets(readings, remembered).filter(({ unknown }) => unknown === undefined);
-  const isFound = new Set(found.flatMap(({ read }) => read));
-  const changed = [...readings].filter(([target, identity]) => {
-    const before = remembered.get(target.stack);
-    return before !== undefined && !isFound.has(target) && !isStillTenant(identity, before.identity);
+  const recordedByStack = await readRecorded("declared");
+  const groups = findSameTargets(readings, recordedByStack).filter(({ unknown }) => unknown === undefined);
+  const foundTargets = new Set(groups.flatMap(({ read }) => read));
+  const changedReadings = [...readings].filter(([target, identity]) => {
+    const recordedTenant = recordedByStack.get(target.stack);
+    return (
+      recordedTenant !== undefined &&
+      !foundTargets.has(target) &&
+      !isStillTenant(identity, recordedTenant.identity)
+    );
   });
-  const all = changed.length === 0 ? remembered : await memory("all");
-  const more = changed.length === 0 ? [] : findSameTargets(new Map(changed), all);
+  const all = changedReadings.length === 0 ? recordedByStack : await readRecorded("all");
+  const suffixLines = changedReadings.length === 0 ? [] : findSameTargets(new Map(changedReadings), all);
   const wrong: SameTargets[] = [];
-  for (const group of [...found, ...more]) {
+  for (const group of [...groups, ...suffixLines]) {
     const isKeptApart = group.read.length > 1;
     const names = [...group.read, ...group.known].map(({ name }) => name);
     if (isKeptApart || !(names.every(isAccepted) || (await isOwn(group, readings, all)))) wrong.push(group);
@@ -248,21 +273,24 @@ export async function findSameTargetsIn(
 async function isOwn(
   { read: [target], known }: SameTargets,
   readings: ReadonlyMap<Target, TenantIdentity>,
-  remembered: RememberedTenants,
+  recordedByStack: RememberedTenants,
 ): Promise<boolean> {
   const identity = target && readings.get(target);
   if (identity === undefined) return false;
   const firstIn = async (tenant: RememberedTenant | undefined): Promise<EarlierReading | undefined> =>
-    (await tenant?.earlier?.())?.find((one) => isStillTenant(identity, one.identity));
-  const own = await firstIn(remembered.get(target?.stack ?? ""));
+    (await tenant?.earlier?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
+  const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
   if (own === undefined) return false;
-  for (const other of known) {
-    const first = await firstIn(other);
+  for (const otherTenant of known) {
+    const first = await firstIn(otherTenant);
     if (first === undefined || !isEarlier(own, first)) return false;
   }
   return true;
 }
 
-function isEarlier({ order: [one, at] }: EarlierReading, { order: [other, than] }: EarlierReading): boolean {
-  return one === other ? at < than : one < other;
+function isEarlier(
+  { order: [candidate, at] }: EarlierReading,
+  { order: [otherTenant, than] }: EarlierReading,
+): boolean {
+  return candidate === otherTenant ? at < than : candidate < otherTenant;
 }

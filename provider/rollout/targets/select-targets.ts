@@ -32,110 +32,117 @@ export function selectTargets(
   targets: readonly Target[],
   { only = [], except = [], labels = [] }: Selection,
 ): readonly Target[] {
-  const names = only.map((pattern) => namePattern(pattern, targets));
-  const leftOut = except.map((pattern) => namePattern(pattern, targets));
-  const conditions = labels.map((text) => labelCondition(text, targets));
+  const namePatterns = only.map((pattern) => buildNameCondition(pattern, targets));
+  const exceptPatterns = except.map((pattern) => buildNameCondition(pattern, targets));
+  const conditions = labels.map((text) => buildLabelCondition(text, targets));
   const selected = targets.filter(
     (target) =>
-      (names.length === 0 || names.some((matches) => matches(target))) &&
-      !leftOut.some((matches) => matches(target)) &&
-      conditions.every((holds) => holds(target)),
+      (namePatterns.length === 0 || namePatterns.some((matches) => matches(target))) &&
+      !exceptPatterns.some((matches) => matches(target)) &&
+      conditions.every((matchesLabel) => matchesLabel(target)),
   );
   if (selected.length === 0) {
-    const asked = [
-      ...[...only, ...labels].map((one) => quote(one)),
-      ...except.map((one) => `not ${quote(one)}`),
+    const conditionTexts = [
+      ...[...only, ...labels].map((pattern) => quote(pattern)),
+      ...except.map((pattern) => `not ${quote(pattern)}`),
     ].join(" and ");
     throw new SelectionError(
-      asked === "" ? "There are no tenants." : `No tenant is selected: none is ${asked} at once.`,
+      conditionTexts === ""
+        ? "There are no tenants."
+        : `No tenant is selected: none is ${conditionTexts} at once.`,
     );
   }
   return selected;
 }
 
-type Condition = (target: Target) => boolean;
+type TargetCondition = (target: Target) => boolean;
 
-function namePattern(pattern: string, targets: readonly Target[]): Condition {
+function buildNameCondition(pattern: string, targets: readonly Target[]): TargetCondition {
   const matches = globOf(pattern);
-  const condition: Condition = ({ name }) => matches(name);
+  const condition: TargetCondition = ({ name }) => matches(name);
   if (targets.some(condition)) return condition;
   const names = targets.map(({ name }) => name);
-  throw new SelectionError(`No tenant is called ${quote(pattern)}; ${nearOrSome(pattern, names)}`);
+  throw new SelectionError(`No tenant is called ${quote(pattern)}; ${suggestNames(pattern, names)}`);
 }
 
-function labelCondition(text: string, targets: readonly Target[]): Condition {
-  const [, not = "", label = "", values = ""] = /^(!?)([^=!]+)=(.+)$/su.exec(text) ?? [];
-  const wanted = values.split(",").map((one) => one.trim());
-  if (label === "" || wanted.includes("")) {
+function buildLabelCondition(text: string, targets: readonly Target[]): TargetCondition {
+  const [, negation = "", label = "", values = ""] = /^(!?)([^=!]+)=(.+)$/su.exec(text) ?? [];
+  const wantedValues = values.split(",").map((wantedValue) => wantedValue.trim());
+  if (label === "" || wantedValues.includes("")) {
     throw new SelectionError(
       `${quote(text)} is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
     );
   }
   const labels = targets.flatMap((target) => Object.keys(target.labels));
   if (!labels.includes(label)) {
-    throw new SelectionError(`No tenant has the label ${quote(label)}; ${nearOrSome(label, labels)}`);
+    throw new SelectionError(`No tenant has the label ${quote(label)}; ${suggestNames(label, labels)}`);
   }
-  const known = targets.flatMap((target) => labelOf(target, label) ?? []);
-  for (const one of wanted) {
-    if (known.includes(one)) continue;
+  const knownValues = targets.flatMap((target) => getLabel(target, label) ?? []);
+  for (const wantedValue of wantedValues) {
+    if (knownValues.includes(wantedValue)) continue;
     throw new SelectionError(
-      `No tenant has the label ${quote(label)} with ${quote(one)}; ${nearOrSome(one, known)}`,
+      `No tenant has the label ${quote(label)} with ${quote(wantedValue)}; ${suggestNames(wantedValue, knownValues)}`,
     );
   }
   return (target) => {
-    const value = labelOf(target, label);
-    const isOne = value !== undefined && wanted.includes(value);
-    return not === "" ? isOne : !isOne;
+    const value = getLabel(target, label);
+    const isMatch = value !== undefined && wantedValues.includes(value);
+    return negation === "" ? isMatch : !isMatch;
   };
 }
 
-function labelOf({ labels }: Target, label: string): string | undefined {
+function getLabel({ labels }: Target, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
 /** Compiles a name with `*` for any characters into a predicate. */
 export function globOf(pattern: string): (name: string) => boolean {
-  const pieces = pattern.split("*");
-  const [start = "", ...rest] = pieces;
-  const end = rest.pop();
-  if (end === undefined) return (name) => name === pattern;
+  const segments = pattern.split("*");
+  const [prefix = "", ...middleSegments] = segments;
+  const suffix = middleSegments.pop();
+  if (suffix === undefined) return (name) => name === pattern;
   return (name) => {
-    if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end))
+    if (name.length < prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix))
       return false;
-    let at = start.length;
-    const until = name.length - end.length;
-    for (const piece of rest) {
-      const found = name.indexOf(piece, at);
-      if (found < 0 || found + piece.length > until) return false;
-      at = found + piece.length;
+    let offset = prefix.length;
+    const suffixOffset = name.length - suffix.length;
+    for (const segment of middleSegments) {
+      const segmentOffset = name.indexOf(segment, offset);
+      if (segmentOffset < 0 || segmentOffset + segment.length > suffixOffset) return false;
+      offset = segmentOffset + segment.length;
     }
     return true;
   };
 }
 
 /** Suggests the closest matches. Without any, lists some of the known values. */
-function nearOrSome(text: string, known: readonly string[]): string {
-  const wanted = bare(text);
-  const all = [...new Set(known)];
-  const near = all.filter((one) => {
-    const name = bare(one);
-    if (name === wanted || isOneEdit(name, wanted)) return true;
-    return wanted.length >= 3 && (name.includes(wanted) || (name.length >= 3 && wanted.includes(name)));
+function suggestNames(text: string, knownNames: readonly string[]): string {
+  const normalizedText = normalizeName(text);
+  const uniqueNames = [...new Set(knownNames)];
+  const nearNames = uniqueNames.filter((candidate) => {
+    const name = normalizeName(candidate);
+    if (name === normalizedText || isOneEdit(name, normalizedText)) return true;
+    return (
+      normalizedText.length >= 3 &&
+      (name.includes(normalizedText) || (name.length >= 3 && normalizedText.includes(name)))
+    );
   });
-  if (near.length > 0) return `did you mean ${listed(near)}?`;
-  return all.length === 0 ? "there is none." : `there ${all.length === 1 ? "is" : "are"} ${listed(all)}.`;
+  if (nearNames.length > 0) return `did you mean ${formatList(nearNames)}?`;
+  return uniqueNames.length === 0
+    ? "there is none."
+    : `there ${uniqueNames.length === 1 ? "is" : "are"} ${formatList(uniqueNames)}.`;
 }
 
-function bare(text: string): string {
+function normalizeName(text: string): string {
   return text.replace(/[-_.*\s]/g, "").toLowerCase();
 }
 
-const SHOWN = 5;
+const MAX_LISTED = 5;
 
-function listed(texts: readonly string[]): string {
-  const more = texts.length > SHOWN ? ` and ${texts.length - SHOWN} more` : "";
+function formatList(texts: readonly string[]): string {
+  const suffix = texts.length > MAX_LISTED ? ` and ${texts.length - MAX_LISTED} more` : "";
   return `${texts
-    .slice(0, SHOWN)
-    .map((one) => quote(one))
-    .join(", ")}${more}`;
+    .slice(0, MAX_LISTED)
+    .map((text) => quote(text))
+    .join(", ")}${suffix}`;
 }

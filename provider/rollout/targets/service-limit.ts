@@ -21,36 +21,40 @@ export function servicesOf(
   findings: TargetsFindings,
 ): ReadonlyMap<string, ServiceLimit> {
   const services = new Map<string, ServiceLimit>();
-  const places = new Map<string, Place>();
+  const locations = new Map<string, Place>();
   const addresses = new Set(targets.map(({ target }) => target.baseUrl));
-  for (const [written, limit] of Object.entries(content.services ?? {})) {
-    const place = source.placeOfKey(["services", written]);
-    const address = serviceAddress(written, place, findings);
+  for (const [addressText, limit] of Object.entries(content.services ?? {})) {
+    const place = source.placeOfKey(["services", addressText]);
+    const address = parseServiceAddress(addressText, place, findings);
     if (address === undefined) continue;
-    const before = places.get(address);
-    if (before !== undefined) {
-      const message = `the service ${quote(address)} is written twice, here and at ${lineText(before)}; keep one of the two`;
+    const firstLocation = locations.get(address);
+    if (firstLocation !== undefined) {
+      const message = `the service ${quote(address)} is written twice, here and at ${lineText(firstLocation)}; keep one of the two`;
       findings.addError("service-twice", message, place);
       continue;
     }
-    places.set(address, place);
+    locations.set(address, place);
     services.set(address, limit);
     if (addresses.has(address) || hasErrors(findings.list)) continue;
-    const some = [...addresses].slice(0, 3).map((one) => quote(one));
+    const knownAddresses = [...addresses].slice(0, 3).map((knownAddress) => quote(knownAddress));
     findings.list.push({
       code: "service-unused",
       level: "warning",
-      message: `no tenant has the address ${quote(address)}, so its limits hold for none; there ${addresses.size === 1 ? "is" : "are"} ${some.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
+      message: `no tenant has the address ${quote(address)}, so its limits hold for none; there ${addresses.size === 1 ? "is" : "are"} ${knownAddresses.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
       place,
     });
   }
   return services;
 }
 
-function serviceAddress(written: string, place: Place, findings: TargetsFindings): string | undefined {
+function parseServiceAddress(
+  addressText: string,
+  place: Place,
+  findings: TargetsFindings,
+): string | undefined {
   try {
     // Accepts plain HTTP here, because this entry only sets a limit and no key is sent because of it.
-    return checkBaseUrl(written, true);
+    return checkBaseUrl(addressText, true);
   } catch (error) {
     findings.addError("address", error instanceof Error ? error.message : String(error), place);
     return undefined;

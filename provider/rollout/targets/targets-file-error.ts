@@ -8,18 +8,18 @@ export class TargetsFileError extends EmailSecurityError {
 
   /**
    * @param file the requested file.
-   * @param isThere whether the file exists. Default: true.
+   * @param exists whether the file exists. Default: true.
    */
-  constructor(file: string, findings: readonly Finding[], isThere = true) {
-    super("ERR_ROLLOUT_TARGETS", isThere ? mistakesText(file, findings) : noFileText(findings));
+  constructor(file: string, findings: readonly Finding[], exists = true) {
+    super("ERR_ROLLOUT_TARGETS", exists ? mistakesText(file, findings) : formatMissingFile(findings));
     this.findings = findings;
   }
 }
 
 /** Shows the smallest valid file. */
-function noFileText(findings: readonly Finding[]): string {
-  const said = findings.map(({ message }) => message).join("; ");
-  return `${said}${said.endsWith("?") ? "" : "."} It says which tenants there are. Name the right one, or write one, as:
+function formatMissingFile(findings: readonly Finding[]): string {
+  const messages = findings.map(({ message }) => message).join("; ");
+  return `${messages}${messages.endsWith("?") ? "" : "."} It says which tenants there are. Name the right one, or write one, as:
   version: 1
   project: email-security
   tenants:

@@ -3,13 +3,13 @@ import type { Finding, Place } from "../../files/finding";
 /** The findings about a targets file and its included files. */
 export class TargetsFindings {
   readonly list: Finding[] = [];
-  readonly #told = new Set<string>();
+  readonly #reportedErrors = new Set<string>();
 
   /** Reports a mistake in a part that all tenants of a file share only once. */
   addError(code: string, message: string, place: Place): void {
-    const mistake = `${spotOf(place)} ${message}`;
-    if (this.#told.has(mistake)) return;
-    this.#told.add(mistake);
+    const errorKey = `${spotOf(place)} ${message}`;
+    if (this.#reportedErrors.has(errorKey)) return;
+    this.#reportedErrors.add(errorKey);
     this.list.push({ code, level: "error", message, place });
   }
 }

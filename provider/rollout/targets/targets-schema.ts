@@ -15,7 +15,7 @@ import { type RawWave, wave } from "./wave-schema";
 /** The version of the format of targets files. */
 export const TARGETS_VERSION = 1;
 
-const about = {
+const tenantFields = {
   baseUrl: text("the service's address")
     .describe("The service's address, as https://mail-security.example.")
     .optional(),
@@ -33,20 +33,20 @@ const about = {
     .optional(),
 };
 
-const tenant = z.strictObject(
+const tenantSchema = z.strictObject(
   {
-    ...about,
+    ...tenantFields,
     stack: name("The Pulumi stack of the tenant; its name, when left out.", stackRefusal).optional(),
     resource: text("a name")
       .min(1, "is empty; write a name, or take the line away")
-      .refine((one) => isPrintable(one) && one.length <= 200, "must be one line of at most 200 characters")
+      .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
       .describe("The name of the TenantSettings in the stack, where it has several.")
       .optional(),
   },
   mapping(),
 );
 
-const service = z.strictObject(
+const serviceSchema = z.strictObject(
   {
     requestsPerSecond: z
       .number({ error: ({ input }) => missingOr(input, "a number") })
@@ -68,20 +68,20 @@ const version = z
   })
   .describe("The version of this format.");
 
-const tenantsOf = (element: z.ZodType) =>
+const buildTenantsSchema = (tenantElement: z.ZodType) =>
   z
-    .record(tenantName, element, mapping("tenants by their names"))
+    .record(tenantName, tenantElement, mapping("tenants by their names"))
     .describe("The tenants by their names. What one does not say, defaults say.")
     .optional();
 
 const defaults = z
-  .strictObject(about, mapping())
+  .strictObject(tenantFields, mapping())
   .describe(
     "What holds for every tenant that does not say it: {name} is its name, {NAME} that in capitals for variables.",
   )
   .optional();
 
-const fileOf = (element: z.ZodType) =>
+const buildFileSchema = (tenantElement: z.ZodType) =>
   z.strictObject(
     {
       version,
@@ -91,9 +91,9 @@ const fileOf = (element: z.ZodType) =>
         .describe("Further files with tenants, and defaults of their own for these, relative to this one.")
         .optional(),
       defaults,
-      tenants: tenantsOf(element),
+      tenants: buildTenantsSchema(tenantElement),
       services: z
-        .record(z.string(), service, mapping("limits by the service's address"))
+        .record(z.string(), serviceSchema, mapping("limits by the service's address"))
         .describe("What all tenants of one service address share, by the address.")
         .optional(),
       notify: notify.optional(),
@@ -126,13 +126,17 @@ const ALIASES = {
 };
 
 /** The targets file itself. Tenants without fields (`acme:`) have been expanded to `{}` before. */
-export const TARGETS_FILE: FileFormat = { schema: fileOf(tenant), aliases: ALIASES, own: ownFinding };
+export const TARGETS_FILE: FileFormat = {
+  schema: buildFileSchema(tenantSchema),
+  aliases: ALIASES,
+  own: buildSchemaFinding,
+};
 
 /** An included file. */
 export const INCLUDED_FILE: FileFormat = {
-  schema: z.strictObject({ version, defaults, tenants: tenantsOf(tenant) }, mapping()),
+  schema: z.strictObject({ version, defaults, tenants: buildTenantsSchema(tenantSchema) }, mapping()),
   aliases: ALIASES,
-  own: ownFinding,
+  own: buildSchemaFinding,
 };
 
 /** A validated targets file. */
@@ -149,11 +153,11 @@ export interface TargetsFile {
 }
 
 /** A tenant as declared in the file, or the defaults for all tenants. */
-export type RawTenant = z.output<typeof tenant>;
+export type RawTenant = z.output<typeof tenantSchema>;
 
 /** The JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
 export function tenantsJsonSchema(): Record<string, unknown> {
-  const schema = z.toJSONSchema(fileOf(z.union([tenant, z.null()])), { io: "input" });
+  const schema = z.toJSONSchema(buildFileSchema(z.union([tenantSchema, z.null()])), { io: "input" });
   return {
     $id: `urn:pulumi-email-security:tenants:${TARGETS_VERSION}`,
     title: "Email security tenants",
@@ -162,7 +166,7 @@ export function tenantsJsonSchema(): Record<string, unknown> {
   };
 }
 
-function ownFinding(
+function buildSchemaFinding(
   issue: z.core.$ZodIssue,
   unknownKey: string | undefined,
 ): Pick<Finding, "code" | "message"> | undefined {

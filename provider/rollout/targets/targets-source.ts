@@ -25,38 +25,41 @@ export class TargetsSource {
     this.#readFile = readFile;
   }
 
-  /** @param from the place that includes the file. */
-  file(name: string, format: FileFormat, from?: Place): TargetsPart | undefined {
+  /** @param includedAt the place that includes the file. */
+  file(name: string, format: FileFormat, includedAt?: Place): TargetsPart | undefined {
     this.files.add(name);
-    const source = readSource(name, { readFile: this.#readFile }, from);
+    const source = readSource(name, { readFile: this.#readFile }, includedAt);
     if (isFinding(source)) {
       this.#findings.list.push(source);
       return undefined;
     }
     const lines = source.text.split("\n");
-    const traps = source.findings.map((finding) => concealed(finding, lines));
-    for (const trap of traps) this.#findings.list.push(trap);
+    const yamlFindings = source.findings.map((finding) => concealKey(finding, lines));
+    for (const yamlFinding of yamlFindings) this.#findings.list.push(yamlFinding);
     if (source.value === undefined) return undefined;
-    const result = format.schema.safeParse(writtenOut(source.value));
-    const refused = result.success ? [] : schemaFindings(result.error, source, format);
-    const spots = new Set(refused.map(({ place }) => spotOf(place)));
-    const told = [...refused, ...prototypeKeys(source).filter(({ place }) => !spots.has(spotOf(place)))];
-    for (const finding of told) this.#findings.list.push(finding);
-    if (!result.success || told.length > 0 || traps.length > 0) return undefined;
+    const result = format.schema.safeParse(expandEmptyTenants(source.value));
+    const schemaErrors = result.success ? [] : schemaFindings(result.error, source, format);
+    const errorLocations = new Set(schemaErrors.map(({ place }) => spotOf(place)));
+    const errors = [
+      ...schemaErrors,
+      ...findPrototypeKeys(source).filter(({ place }) => !errorLocations.has(spotOf(place))),
+    ];
+    for (const finding of errors) this.#findings.list.push(finding);
+    if (!result.success || errors.length > 0 || yamlFindings.length > 0) return undefined;
     return { source, content: result.data as TargetsFile };
   }
 
   included({ source, content }: TargetsPart): TargetsPart[] {
     return (content.include ?? []).flatMap((path, index) => {
       const place = source.placeOf(["include", index]);
-      const refusal = includeRefusal(path);
-      if (refusal !== undefined) {
-        this.#findings.addError(...refusal, place);
+      const includeProblem = includeRefusal(path);
+      if (includeProblem !== undefined) {
+        this.#findings.addError(...includeProblem, place);
         return [];
       }
       const name = join(dirname(source.file), path);
-      const isKnown = [...this.files].some((one) => resolve(one) === resolve(name));
-      if (isKnown) {
+      const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
+      if (isAlreadyRead) {
         this.#findings.addError(
           "include-twice",
           `${quote(path)} is read already; take this line away`,
@@ -70,32 +73,32 @@ export class TargetsSource {
 }
 
 /** Expands tenants without fields (`acme:`) to empty mappings. */
-function writtenOut(value: unknown): unknown {
+function expandEmptyTenants(value: unknown): unknown {
   if (!isMapping(value) || !isMapping(value["tenants"])) return value;
-  const tenants = Object.entries(value["tenants"]).map(([name, one]) => [name, one ?? {}] as const);
+  const tenants = Object.entries(value["tenants"]).map(([name, tenant]) => [name, tenant ?? {}] as const);
   return { ...value, tenants: Object.fromEntries(tenants) };
 }
 
 /** Reports names that the schema's maps would drop silently. */
-function prototypeKeys(source: YamlSource): Finding[] {
-  const under = (value: unknown, path: readonly PropertyKey[]): Finding[] => {
+function findPrototypeKeys(source: YamlSource): Finding[] {
+  const findUnder = (value: unknown, path: readonly PropertyKey[]): Finding[] => {
     if (typeof value !== "object" || value === null) return [];
-    return Object.entries(value).flatMap(([key, one]): Finding[] => {
-      const at = [...path, Array.isArray(value) ? Number(key) : key];
-      if (key !== "__proto__") return under(one, at);
-      const place = source.placeOfKey(at);
+    return Object.entries(value).flatMap(([key, nestedValue]): Finding[] => {
+      const keyPath = [...path, Array.isArray(value) ? Number(key) : key];
+      if (key !== "__proto__") return findUnder(nestedValue, keyPath);
+      const place = source.placeOfKey(keyPath);
       return [{ code: "invalid-value", level: "error", message: `"__proto__" can't be used here`, place }];
     });
   };
-  return under(source.value, []);
+  return findUnder(source.value, []);
 }
 
 /** Reduces a YAML error near a key to its kind, without any text of the file. */
-function concealed(finding: Finding, lines: readonly string[]): Finding {
+function concealKey(finding: Finding, lines: readonly string[]): Finding {
   const { code, level, place } = finding;
-  const end = place?.line ?? 0;
-  const near = lines.slice(Math.max(0, end - 2), end);
-  if (!near.some((line) => /key|secret|token|password/i.test(line))) return finding;
+  const lastLine = place?.line ?? 0;
+  const nearbyLines = lines.slice(Math.max(0, lastLine - 2), lastLine);
+  if (!nearbyLines.some((line) => /key|secret|token|password/i.test(line))) return finding;
   const { title, help } = ruleOf(code, level);
   return { ...finding, message: `${title} (not shown, as a key may stand here). ${help}` };
 }

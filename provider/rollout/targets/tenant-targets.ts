@@ -22,40 +22,40 @@ export interface PlacedTarget {
 /** Builds targets from the tenants that the files declare. */
 export class TenantTargets {
   readonly #findings: TargetsFindings;
-  readonly #isBeyond: (path: string) => boolean;
+  readonly #isOutsideRepository: (path: string) => boolean;
 
   constructor(top: string, findings: TargetsFindings) {
     this.#findings = findings;
-    this.#isBeyond = isBeyondRepositoryOf(top);
+    this.#isOutsideRepository = isBeyondRepositoryOf(top);
   }
 
   /** The tenants of a file, in the order of the file. */
-  targetsOf(part: TargetsPart, top: TargetsPart): PlacedTarget[] {
-    const { source, content } = part;
+  targetsOf(parsedFile: TargetsPart, topFile: TargetsPart): PlacedTarget[] {
+    const { source, content } = parsedFile;
     return Object.entries(content.tenants ?? {})
-      .map(([name, raw]) => ({ name, raw, place: source.placeOfKey(["tenants", name]) }))
-      .toSorted((one, { place }) => one.place.line - place.line || one.place.column - place.column)
+      .map(([name, fields]) => ({ name, raw: fields, place: source.placeOfKey(["tenants", name]) }))
+      .toSorted((tenant, { place }) => tenant.place.line - place.line || tenant.place.column - place.column)
       .flatMap(({ name, raw, place }) => {
         const layers: Layer[] = [
           { source, raw, path: ["tenants", name] },
           { source, raw: content.defaults, path: ["defaults"] },
-          { source: top.source, raw: top.content.defaults, path: ["defaults"] },
+          { source: topFile.source, raw: topFile.content.defaults, path: ["defaults"] },
         ];
-        return this.#target(name, layers, place) ?? [];
+        return this.#buildTarget(name, layers, place) ?? [];
       });
   }
 
-  #target(name: string, layers: readonly Layer[], place: Place): PlacedTarget | undefined {
-    const allowInsecureHttp = saidOf(layers, "allowInsecureHttp")?.value ?? false;
-    const baseUrl = this.#wanted(layers, "baseUrl", name, place);
-    const key = this.#wanted(layers, "key", name, place);
-    const settings = this.#wanted(layers, "settings", name, place);
+  #buildTarget(name: string, layers: readonly Layer[], place: Place): PlacedTarget | undefined {
+    const allowInsecureHttp = findLayerValue(layers, "allowInsecureHttp")?.value ?? false;
+    const baseUrl = this.#requireField(layers, "baseUrl", name, place);
+    const key = this.#requireField(layers, "key", name, place);
+    const settings = this.#requireField(layers, "settings", name, place);
     if (baseUrl === undefined || key === undefined || settings === undefined) return undefined;
-    const address = this.#address(baseUrl, name, allowInsecureHttp);
-    const keySource = this.#keySource(key, name);
-    const settingsFile = this.#settingsFile(settings, name);
+    const address = this.#resolveAddress(baseUrl, name, allowInsecureHttp);
+    const keySource = this.#resolveKeySource(key, name);
+    const settingsFile = this.#resolveSettingsFile(settings, name);
     if (address === undefined || keySource === undefined || settingsFile === undefined) return undefined;
-    const stack = saidOf(layers, "stack");
+    const stack = findLayerValue(layers, "stack");
     const labels: Record<string, string> = {};
     for (const { raw } of layers.toReversed()) Object.assign(labels, raw?.labels);
     const target: Target = withoutUndefined({
@@ -65,60 +65,64 @@ export class TenantTargets {
       key: keySource,
       settings: settingsFile,
       stack: stack?.value ?? name,
-      resource: saidOf(layers, "resource")?.value,
-      front: saidOf(layers, "front")?.value,
+      resource: findLayerValue(layers, "resource")?.value,
+      front: findLayerValue(layers, "front")?.value,
       allowInsecureHttp,
       place,
     });
-    const isOwn = key.place.file === place.file && key.path[0] === "tenants";
-    return { target, stackPlace: stack?.place ?? place, keyPlace: isOwn ? key.place : place };
+    const isOwnKey = key.place.file === place.file && key.path[0] === "tenants";
+    return { target, stackPlace: stack?.place ?? place, keyPlace: isOwnKey ? key.place : place };
   }
 
-  #wanted<Field extends "baseUrl" | "key" | "settings">(
+  #requireField<Field extends "baseUrl" | "key" | "settings">(
     layers: readonly Layer[],
     field: Field,
     name: string,
     place: Place,
-  ): Said<Field> | undefined {
-    const said = saidOf(layers, field);
-    if (said === undefined) {
+  ): LayerValue<Field> | undefined {
+    const layerValue = findLayerValue(layers, field);
+    if (layerValue === undefined) {
       const message = `${quote(name)} has no ${field}; write it here, or for all tenants under \`defaults\``;
       this.#findings.addError("tenant-incomplete", message, place);
     }
-    return said;
+    return layerValue;
   }
 
-  #address({ value, place }: Said<"baseUrl">, name: string, allowInsecureHttp: boolean): string | undefined {
-    const filled = this.#filled(value, name, "baseUrl", place);
-    if (filled === undefined) return undefined;
+  #resolveAddress(
+    { value, place }: LayerValue<"baseUrl">,
+    name: string,
+    allowInsecureHttp: boolean,
+  ): string | undefined {
+    const filledText = this.#fillText(value, name, "baseUrl", place);
+    if (filledText === undefined) return undefined;
     try {
-      return checkBaseUrl(filled, allowInsecureHttp);
+      return checkBaseUrl(filledText, allowInsecureHttp);
     } catch (error) {
       this.#findings.addError("address", error instanceof Error ? error.message : String(error), place);
       return undefined;
     }
   }
 
-  #settingsFile({ value, place }: Said<"settings">, name: string): string | undefined {
-    const filled = this.#filled(value, name, "settings", place);
-    if (filled === undefined) return undefined;
-    const [, message] = includeRefusal(filled) ?? [];
-    const path = join(dirname(place.file), filled);
+  #resolveSettingsFile({ value, place }: LayerValue<"settings">, name: string): string | undefined {
+    const filledText = this.#fillText(value, name, "settings", place);
+    if (filledText === undefined) return undefined;
+    const [, message] = includeRefusal(filledText) ?? [];
+    const path = join(dirname(place.file), filledText);
     if (message !== undefined) this.#findings.addError("settings-path", `settings ${message}`, place);
-    else if (this.#isBeyond(path)) {
-      const beyond = `settings ${quote(filled)} lies outside the repository of this file, where nobody reviews it`;
-      this.#findings.addError("settings-path", beyond, place);
+    else if (this.#isOutsideRepository(path)) {
+      const outsideMessage = `settings ${quote(filledText)} lies outside the repository of this file, where nobody reviews it`;
+      this.#findings.addError("settings-path", outsideMessage, place);
     } else return path;
     return undefined;
   }
 
-  #keySource({ value, place }: Said<"key">, name: string): KeySource | undefined {
+  #resolveKeySource({ value, place }: LayerValue<"key">, name: string): KeySource | undefined {
     const { environment, file, command } = value;
     if (command !== undefined) {
-      return { from: "command", command: command.map((one) => named(one, name)) };
+      return { from: "command", command: command.map((argument) => named(argument, name)) };
     }
     if (file !== undefined) {
-      const path = this.#filled(file, name, "file", place);
+      const path = this.#fillText(file, name, "file", place);
       if (path === undefined) return undefined;
       return { from: "file", path: isAbsolute(path) ? normalize(path) : join(dirname(place.file), path) };
     }
@@ -130,13 +134,18 @@ export class TenantTargets {
   }
 
   /** Replaces the placeholders in a text. */
-  #filled(text: string, name: string, field: string, place: Place): string | undefined {
-    const filled = named(text, name);
-    const [odd] = /\{\w*\}/.exec(filled) ?? [];
-    if (odd === undefined) return filled;
+  #fillText(text: string, name: string, field: string, place: Place): string | undefined {
+    const filledText = named(text, name);
+    const [unknownPlaceholder] = /\{\w*\}/.exec(filledText) ?? [];
+    if (unknownPlaceholder === undefined) return filledText;
     // A real placeholder is short. Anything longer could be sensitive, so it isn't shown.
-    const what = odd.length > 20 ? "a placeholder that is none" : quote(odd);
-    this.#findings.addError("placeholder", `${field} holds ${what}; there are {name} and {NAME}`, place);
+    const placeholderText =
+      unknownPlaceholder.length > 20 ? "a placeholder that is none" : quote(unknownPlaceholder);
+    this.#findings.addError(
+      "placeholder",
+      `${field} holds ${placeholderText}; there are {name} and {NAME}`,
+      place,
+    );
     return undefined;
   }
 }
@@ -148,17 +157,17 @@ interface Layer {
   readonly path: readonly PropertyKey[];
 }
 
-interface Said<Field extends keyof RawTenant> {
+interface LayerValue<Field extends keyof RawTenant> {
   readonly value: NonNullable<RawTenant[Field]>;
   readonly place: Place;
   readonly path: readonly PropertyKey[];
 }
 
 /** Finds a field in the nearest layer that declares it. */
-function saidOf<Field extends keyof RawTenant>(
+function findLayerValue<Field extends keyof RawTenant>(
   layers: readonly Layer[],
   field: Field,
-): Said<Field> | undefined {
+): LayerValue<Field> | undefined {
   for (const { source, raw, path } of layers) {
     const value = raw?.[field];
     if (value !== undefined && value !== null) {

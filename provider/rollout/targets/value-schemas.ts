@@ -2,81 +2,96 @@ import { z } from "zod";
 import { quote } from "../../settings/text";
 import type { Tolerance } from "../model/target";
 
-export const text = (wanted: string) => z.string({ error: ({ input }) => missingOr(input, wanted) });
+export const text = (expected: string) => z.string({ error: ({ input }) => missingOr(input, expected) });
 
 export const path = text("the path of a file").min(1, "is empty; write the path of a file");
 
 export const flag = z.boolean({ error: ({ input }) => missingOr(input, "true or false") });
 
-export const mapping = (wanted = "a mapping of keys and values") => ({
+export const mapping = (expected = "a mapping of keys and values") => ({
   error: ({ code, input }: { readonly code?: string; readonly input?: unknown }) =>
-    code === "invalid_type" || code === undefined ? missingOr(input, wanted) : undefined,
+    code === "invalid_type" || code === undefined ? missingOr(input, expected) : undefined,
 });
 
-export const wholeNumber = (least: number, most = 1_000_000) =>
+export const wholeNumber = (min: number, max = 1_000_000) =>
   z
     .number({ error: ({ input }) => missingOr(input, "a whole number") })
     .int({ error: ({ input }) => `must be a whole number, not ${quote(input)}` })
-    .min(least, { error: ({ input }) => `is ${quote(input)}; it can't be less than ${least}` })
-    .max(most, { error: ({ input }) => `is ${quote(input)}; it can't be more than ${most}` });
+    .min(min, { error: ({ input }) => `is ${quote(input)}; it can't be less than ${min}` })
+    .max(max, { error: ({ input }) => `is ${quote(input)}; it can't be more than ${max}` });
 
 /** A text that no message repeats, because it may be a misplaced key. */
-export const hidden = (wanted: string) =>
-  z.string({ error: `must be ${wanted}, in quotes where YAML reads it as something else` });
+export const hidden = (expected: string) =>
+  z.string({ error: `must be ${expected}, in quotes where YAML reads it as something else` });
 
-export const command = (what: string) =>
+export const command = (expected: string) =>
   z
-    .array(hidden("a text"), { error: `must be a list, of ${what}` })
-    .min(1, `is an empty list; write ${what}`)
-    .refine(([program]) => program !== "", `has no program; write ${what}`);
+    .array(hidden("a text"), { error: `must be a list, of ${expected}` })
+    .min(1, `is an empty list; write ${expected}`)
+    .refine(([program]) => program !== "", `has no program; write ${expected}`);
 
 /** A percentage with at most two decimals, so that calculations are exact. */
-const PERCENT = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)\s?%$/;
+const PERCENT_PATTERN = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)\s?%$/;
 
-export const part = (least: number) => {
-  const wanted = "a count or a percentage, as 3 or 10%";
-  const few = "is too few; write at least 1, or more than 0%";
-  const other = ({ input }: { readonly input?: unknown }) => missingOr(input, wanted);
+export const part = (min: number) => {
+  const expected = "a count or a percentage, as 3 or 10%";
+  const tooFewMessage = "is too few; write at least 1, or more than 0%";
+  const formatTypeError = ({ input }: { readonly input?: unknown }) => missingOr(input, expected);
   return z
     .union(
       [
         z
-          .int({ error: other })
-          .min(least, { error: ({ input }) => (input === 0 ? few : missingOr(input, wanted)) })
+          .int({ error: formatTypeError })
+          .min(min, { error: ({ input }) => (input === 0 ? tooFewMessage : missingOr(input, expected)) })
           .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` }),
         z
           .string()
-          .regex(PERCENT, { error: other })
-          .refine((one) => least === 0 || !PERCENT.test(one) || Number.parseFloat(one) > 0, few),
+          .regex(PERCENT_PATTERN, { error: formatTypeError })
+          .refine(
+            (parsedInput) =>
+              min === 0 || !PERCENT_PATTERN.test(parsedInput) || Number.parseFloat(parsedInput) > 0,
+            tooFewMessage,
+          ),
       ],
-      { error: other },
+      { error: formatTypeError },
     )
     .transform(
-      (one): Tolerance => (typeof one === "number" ? { count: one } : { percent: Number.parseFloat(one) }),
+      (parsedInput): Tolerance =>
+        typeof parsedInput === "number"
+          ? { count: parsedInput }
+          : { percent: Number.parseFloat(parsedInput) },
     );
 };
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const MS_BY_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const DURATION = /^(\d{1,9})(s|m|h|d)$/;
+const DURATION_PATTERN = /^(\d{1,9})(s|m|h|d)$/;
 
-export const duration = (leastMs: number, most: string) =>
+export const duration = (minMs: number, maxDuration: string) =>
   text("a time, as 30s, 15m, 2h or 1d")
-    .regex(DURATION, { error: ({ input }) => `is ${quote(input)}; write a time as 30s, 15m, 2h or 1d` })
-    .refine((one) => !DURATION.test(one) || (msOf(one) >= leastMs && msOf(one) <= msOf(most)), {
-      error: ({ input }) =>
-        `is ${quote(input)}; write a time ${leastMs === 0 ? "" : "of 1s or more, "}of at most ${most}`,
+    .regex(DURATION_PATTERN, {
+      error: ({ input }) => `is ${quote(input)}; write a time as 30s, 15m, 2h or 1d`,
     })
-    .transform(msOf);
+    .refine(
+      (parsedInput) =>
+        !DURATION_PATTERN.test(parsedInput) ||
+        (parseDurationMs(parsedInput) >= minMs &&
+          parseDurationMs(parsedInput) <= parseDurationMs(maxDuration)),
+      {
+        error: ({ input }) =>
+          `is ${quote(input)}; write a time ${minMs === 0 ? "" : "of 1s or more, "}of at most ${maxDuration}`,
+      },
+    )
+    .transform(parseDurationMs);
 
-function msOf(text: string): number {
-  const [, count, unit = ""] = DURATION.exec(text) ?? [];
-  return Number(count) * (UNITS[unit] ?? Number.NaN);
+function parseDurationMs(durationText: string): number {
+  const [, count, unit = ""] = DURATION_PATTERN.exec(durationText) ?? [];
+  return Number(count) * (MS_BY_UNIT[unit] ?? Number.NaN);
 }
 
-export function missingOr(input: unknown, wanted: string): string {
-  if (input === undefined) return `is missing; write ${wanted}`;
+export function missingOr(input: unknown, expected: string): string {
+  if (input === undefined) return `is missing; write ${expected}`;
   return input === null
-    ? `is empty; write ${wanted}, or take the line away`
-    : `must be ${wanted}, not ${quote(input)}`;
+    ? `is empty; write ${expected}, or take the line away`
+    : `must be ${expected}, not ${quote(input)}`;
 }

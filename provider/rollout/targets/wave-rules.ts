@@ -12,17 +12,17 @@ import { type RawWave, THREAT_LIMIT } from "./wave-schema";
 /** The waves of a targets file. Without any, one wave with all tenants. */
 export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindings): WaveRule[] {
   const { waves } = content;
-  if (waves === undefined) return [{ ...waveRule({ name: "all" }), place: source.placeOf([]) }];
-  const places = new Map<string, Place>();
-  return waves.map((raw, index) => {
+  if (waves === undefined) return [{ ...buildWaveRule({ name: "all" }), place: source.placeOf([]) }];
+  const locations = new Map<string, Place>();
+  return waves.map((rawWave, index) => {
     const place = source.placeOf(["waves", index, "name"]);
-    const before = places.get(raw.name);
-    if (before === undefined) places.set(raw.name, place);
+    const firstLocation = locations.get(rawWave.name);
+    if (firstLocation === undefined) locations.set(rawWave.name, place);
     else {
-      const message = `the wave ${quote(raw.name)} is declared twice, here and at ${lineText(before)}; give one another name`;
+      const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${lineText(firstLocation)}; give one another name`;
       findings.addError("wave-twice", message, place);
     }
-    return { ...waveRule(raw), place };
+    return { ...buildWaveRule(rawWave), place };
   });
 }
 
@@ -37,31 +37,31 @@ export function reportLostWaves(
 ): void {
   if (hasErrors(findings.list)) return;
   for (const { name, match = {}, place, ...rule } of waves) {
-    const lost = lostWith(rule);
-    if (lost === undefined || targets.some(({ labels }) => doesMatch(match, labels))) continue;
-    const all = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
-    const message = `no tenant matches the wave ${quote(name)} (${quote(all.join(", "))}), so it would be left out, and with it ${lost}; mend its \`match\` or the labels, or take the wave away: ${whyNone(match, targets)}`;
+    const lostChecks = lostWith(rule);
+    if (lostChecks === undefined || targets.some(({ labels }) => doesMatch(match, labels))) continue;
+    const labelTexts = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
+    const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be left out, and with it ${lostChecks}; mend its \`match\` or the labels, or take the wave away: ${explainNoMatch(match, targets)}`;
     findings.addError("wave-empty", message, place);
   }
 }
 
 /** Explains why a rule matches no tenant: an unknown name with the closest match, or values that no tenant combines. */
-function whyNone(match: NonNullable<WaveRule["match"]>, targets: readonly Target[]): string {
+function explainNoMatch(match: NonNullable<WaveRule["match"]>, targets: readonly Target[]): string {
   for (const [label, values] of Object.entries(match)) {
-    const held = new Set(
+    const tenantValues = new Set(
       targets.flatMap(({ labels }) => (Object.hasOwn(labels, label) ? (labels[label] ?? []) : [])),
     );
-    if (held.size === 0) {
-      const known = [...new Set(targets.flatMap(({ labels }) => Object.keys(labels)))].sort();
-      return `no tenant has a label ${quote(label)}, ${meantOrKnown(label, known)}`;
+    if (tenantValues.size === 0) {
+      const knownLabels = [...new Set(targets.flatMap(({ labels }) => Object.keys(labels)))].sort();
+      return `no tenant has a label ${quote(label)}, ${meantOrKnown(label, knownLabels)}`;
     }
-    if (values.some((value) => held.has(value))) continue;
-    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${meantOrKnown(values[0] ?? "", [...held].sort())}`;
+    if (values.some((value) => tenantValues.has(value))) continue;
+    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${meantOrKnown(values[0] ?? "", [...tenantValues].sort())}`;
   }
   return "none has all of these labels";
 }
 
-function waveRule(raw: RawWave): Omit<WaveRule, "place"> {
+function buildWaveRule(rawWave: RawWave): Omit<WaveRule, "place"> {
   const {
     name,
     match,
@@ -70,7 +70,7 @@ function waveRule(raw: RawWave): Omit<WaveRule, "place"> {
     failureTolerance = { count: 0 },
     soak = 0,
     gate = false,
-  } = raw;
+  } = rawWave;
   return withoutUndefined({
     name,
     match:
@@ -84,12 +84,12 @@ function waveRule(raw: RawWave): Omit<WaveRule, "place"> {
     failureTolerance,
     soakMs: soak,
     gate,
-    health: healthCheck(raw),
-    closed: raw.not,
+    health: buildHealthCheck(rawWave),
+    closed: rawWave.not,
   });
 }
 
-function healthCheck({ health }: RawWave): HealthCheck | undefined {
+function buildHealthCheck({ health }: RawWave): HealthCheck | undefined {
   if (health === undefined) return undefined;
   const { command, timeout = 300_000, threats } = health;
   return withoutUndefined({

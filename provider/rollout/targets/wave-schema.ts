@@ -9,7 +9,7 @@ import { command, duration, flag, mapping, missingOr, part, wholeNumber } from "
 /** The rise of threats that counts as unhealthy, unless the file declares another. */
 export const THREAT_LIMIT: ThreatLimit = { risePercent: 50, min: 10 };
 
-const health = z
+const healthSchema = z
   .strictObject(
     {
       command: command("a program and its arguments, as [./check.sh]")
@@ -43,25 +43,31 @@ const health = z
     "checks nothing; write `command` or `threats`",
   );
 
-const hours = z.string({ error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM) }).check((context) => {
-  const read = readClosedHours(context.value);
-  if (typeof read === "string") {
-    context.issues.push({ code: "custom", message: `${quote(context.value)} ${read}`, input: context.value });
-  }
-});
+const hoursSchema = z
+  .string({ error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM) })
+  .check((context) => {
+    const parsedHours = readClosedHours(context.value);
+    if (typeof parsedHours === "string") {
+      context.issues.push({
+        code: "custom",
+        message: `${quote(context.value)} ${parsedHours}`,
+        input: context.value,
+      });
+    }
+  });
 
-const closedHours = z
-  .union([hours, z.array(hours).min(1, "is an empty list; write hours, or take the line away")], {
+const closedHoursSchema = z
+  .union([hoursSchema, z.array(hoursSchema).min(1, "is an empty list; write hours, or take the line away")], {
     error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM),
   })
-  .transform((written) =>
-    [written].flat().flatMap((one): readonly ClosedHours[] => {
-      const read = readClosedHours(one);
-      return typeof read === "string" ? [] : read;
+  .transform((rawHours) =>
+    [rawHours].flat().flatMap((hoursText): readonly ClosedHours[] => {
+      const parsedHours = readClosedHours(hoursText);
+      return typeof parsedHours === "string" ? [] : parsedHours;
     }),
   )
   .refine(
-    (closed) => closed.length === 0 || !isAlwaysClosed(closed),
+    (closedRanges) => closedRanges.length === 0 || !isAlwaysClosed(closedRanges),
     "leaves no hour of the week in which the wave could begin",
   );
 
@@ -82,8 +88,8 @@ export const wave = z.strictObject(
       .optional(),
     soak: duration(0, "30d").describe("How long to wait once it is through: 30s, 15m, 2h, 1d.").optional(),
     gate: flag.describe("Whether a person has to resume the rollout before the next wave.").optional(),
-    health: health.describe("What must be well before the next wave begins.").optional(),
-    not: closedHours
+    health: healthSchema.describe("What must be well before the next wave begins.").optional(),
+    not: closedHoursSchema
       .describe("Hours of the week in which none of its tenants is begun: Fri 16:00–Mon 06:00 Europe/Zurich.")
       .optional(),
   },

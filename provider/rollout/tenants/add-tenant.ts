@@ -59,34 +59,35 @@ export interface AddedTenant {
 /**
  * Finds the baseline that all tenants share: the named file, or else the file that more than half of the others include.
  *
- * @param named the name that the user gave; false: no baseline.
- * @param unread other tenants whose files can't be read.
+ * @param baselineOption the name that the user gave; false: no baseline.
+ * @param unreadableTargets other tenants whose files can't be read.
  * @throws {ConfigurationError} if the named file doesn't exist, several files qualify, or the choice depends on unreadable files.
  * @throws {SettingsFileError} if the baseline can't be used.
  */
 export function baselineFor(
   { settings }: Target,
-  named: string | false | undefined,
-  standing: readonly StandingTenant[],
-  unread: readonly Target[],
+  baselineOption: string | false | undefined,
+  declaredTenants: readonly StandingTenant[],
+  unreadableTargets: readonly Target[],
   today: string,
 ): Baseline | undefined {
-  if (named === false) return undefined;
-  const shared = named === undefined ? sharedFiles(standing, unread.length) : [named];
-  const [first] = unread;
-  if (shared === undefined && first !== undefined) {
+  if (baselineOption === false) return undefined;
+  const sharedPaths =
+    baselineOption === undefined ? sharedFiles(declaredTenants, unreadableTargets.length) : [baselineOption];
+  const [firstUnreadable] = unreadableTargets;
+  if (sharedPaths === undefined && firstUnreadable !== undefined) {
     throw new ConfigurationError(
-      `Which file the others include is not known: the settings files of ${unread.length} of ${standing.length + unread.length} tenants can't be read, the first ${quote(first.settings, 300)}; nothing was written. Mend them (\`email-security lint\` tells what is wrong); or name the baseline by --baseline, or give --no-baseline.`,
+      `Which file the others include is not known: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first ${quote(firstUnreadable.settings, 300)}; nothing was written. Mend them (\`email-security lint\` tells what is wrong); or name the baseline by --baseline, or give --no-baseline.`,
     );
   }
-  if (shared === undefined) return undefined;
-  if (shared.length > 1) {
-    const all = shared.map((one) => quote(one, 300)).join(", ");
+  if (sharedPaths === undefined) return undefined;
+  if (sharedPaths.length > 1) {
+    const pathsText = sharedPaths.map((path) => quote(path, 300)).join(", ");
     throw new ConfigurationError(
-      `The other tenants include several files alike: ${all}. Name the one that is the baseline by --baseline, or give --no-baseline.`,
+      `The other tenants include several files alike: ${pathsText}. Name the one that is the baseline by --baseline, or give --no-baseline.`,
     );
   }
-  const [file] = shared;
+  const [file] = sharedPaths;
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new ConfigurationError(`There is no file ${quote(file, 300)} to include.`);
   return { include: includePath(settings, file), settings: readSettings(file, { today, ownDomains: [] }) };
@@ -109,8 +110,8 @@ export async function refuseSameKey(
     const key = await readKey(other, { environment }).catch(() => undefined);
     if (key !== undefined) keys.set(other, key);
   }
-  const same = findSameKeys(keys).filter((group) => group.includes(target));
-  if (same.length > 0) throw new SameKeyError(same);
+  const sameKeyGroups = findSameKeys(keys).filter((group) => group.includes(target));
+  if (sameKeyGroups.length > 0) throw new SameKeyError(sameKeyGroups);
 }
 
 /**
@@ -120,40 +121,44 @@ export async function refuseSameKey(
  * @throws {OtherTenantError} if it seems to be an existing tenant, or its people have none of the own domains.
  * @throws {SettingsFileError} if the baseline's rules reject the contents of the tenant.
  */
-export function addTenantTo(placed: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
-  const { target, before, after, isFirst } = placed;
+export function addTenantTo(
+  placedTenant: PlacedTenant,
+  observed: Observed,
+  options: AddOptions,
+): AddedTenant {
+  const { target, before, after, isFirst } = placedTenant;
   const { file, today, host, ownDomains, baseline, facts, beside, standing, remembered, stack } = options;
-  const read = new Map([[target, identityOfObserved(target.baseUrl, observed)]]);
-  const same = findSameTargets(read, remembered);
-  if (same.length > 0) throw new SameTenantError(same);
-  const known = knownAs(
+  const readings = new Map([[target, identityOfObserved(target.baseUrl, observed)]]);
+  const sameTenantGroups = findSameTargets(readings, remembered);
+  if (sameTenantGroups.length > 0) throw new SameTenantError(sameTenantGroups);
+  const likelyTenant = knownAs(
     observed,
-    standing.filter((one) => !beside.includes(one.target.name)),
+    standing.filter((declaredTenant) => !beside.includes(declaredTenant.target.name)),
   );
-  if (known !== undefined) {
-    const { name } = known.target;
+  if (likelyTenant !== undefined) {
+    const { name } = likelyTenant.target;
     throw new OtherTenantError(
-      `${quote(target.name)} looks like a tenant that is there already: ${known.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --beside ${name}.`,
+      `${quote(target.name)} looks like a tenant that is there already: ${likelyTenant.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --beside ${name}.`,
     );
   }
-  const made = tenantFile(observed, { host, ownDomains, facts, ...(baseline && { baseline }) });
-  const readOther = readerFrom(target.settings);
+  const newFile = tenantFile(observed, { host, ownDomains, facts, ...(baseline && { baseline }) });
+  const readFromDisk = readerFrom(target.settings);
   const readFile = (path: string): string =>
-    resolve(path) === resolve(target.settings) ? made.text : readOther(path);
+    resolve(path) === resolve(target.settings) ? newFile.text : readFromDisk(path);
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
-  if (settings === undefined) throw refusedBy(target.settings, findings);
-  const lastDeclared = stack?.known ?? knownLists({}, target.stack, undefined);
-  const desired = desiredOf(settings, lastDeclared, findings);
+  if (settings === undefined) throw buildBaselineError(target.settings, findings);
+  const stackLists = stack?.known ?? knownLists({}, target.stack, undefined);
+  const desired = desiredOf(settings, stackLists, findings);
   const plan = planOf(target, settings, desired, observed, host, { accepting: {} });
   const files: ChangedFile[] = [
-    { file: target.settings, before: "", after: made.text, does: "make" },
+    { file: target.settings, before: "", after: newFile.text, does: "make" },
     { file: normalize(file), before, after, ...(isFirst ? { does: "make" } : {}) },
   ];
-  return { files, made, plan, hasStack: stack?.isThere };
+  return { files, made: newFile, plan, hasStack: stack?.isThere };
 }
 
 /** Builds the error for generated settings that are invalid. Usually a team's rules require a field that the service doesn't provide. */
-function refusedBy(file: string, findings: readonly Finding[]): EmailSecurityError {
+function buildBaselineError(file: string, findings: readonly Finding[]): EmailSecurityError {
   const { message } = new SettingsFileError(file, findings);
   return new EmailSecurityError(
     "ERR_SETTINGS_FILE",

@@ -10,8 +10,8 @@ import type { AvoidedStack } from "./choose-stack";
 import type { PlacedTenant } from "./place-tenant";
 
 /** The maximum number of the first rollout's changes to show. */
-const SHOWN = 20;
-const LONGEST = 200;
+const MAX_LISTED = 20;
+const MAX_LINE_LENGTH = 200;
 
 /**
  * Describes the new tenant and its first rollout for a terminal, with a trailing newline.
@@ -27,11 +27,11 @@ export function addedText(
   width: number,
 ): string {
   const { entries, vips, shared, risky, moved, otherComment, automatic, likelyOwnDomains } = made;
-  const held = `${counted(entries, "allow/deny entry", "allow/deny entries")} and ${counted(vips, "VIP")}`;
-  const beside =
+  const countsText = `${counted(entries, "allow/deny entry", "allow/deny entries")} and ${counted(vips, "VIP")}`;
+  const sharedText =
     baseline === undefined || shared === 0 ? "" : `, beside ${number(shared)} as ${baseline} declares them`;
   const sentences = [
-    `${target.settings} declares what ${target.name} holds: ${held}${beside}. Its wave is ${wave}.`,
+    `${target.settings} declares what ${target.name} holds: ${countsText}${sharedText}. Its wave is ${wave}.`,
     ...(likelyOwnDomains.length === 0
       ? []
       : [
@@ -43,13 +43,13 @@ export function addedText(
           `${number(risky)} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
         ]),
     ...sortByDanger(moved, ({ list }) => ({ from: list, to: list === "deny" ? "allow" : "deny" }))
-      .slice(0, SHOWN)
+      .slice(0, MAX_LISTED)
       .map(
         ({ list, value, place }) =>
           `Otherwise than ${lineText(place)}, which has it under ${list}, ${value} stays on the other list here: is that meant?`,
       ),
-    ...(moved.length > SHOWN
-      ? [`… and ${number(moved.length - SHOWN)} more: look for remove in the file.`]
+    ...(moved.length > MAX_LISTED
+      ? [`… and ${number(moved.length - MAX_LISTED)} more: look for remove in the file.`]
       : []),
     ...(otherComment === 0
       ? []
@@ -66,13 +66,13 @@ export function addedText(
     ...(hasStack
       ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`]
       : []),
-    ...firstRollout(plan, baseline, rolloutWith(hasStack)),
+    ...describeFirstRollout(plan, baseline, getRolloutSubject(hasStack)),
   ];
-  const lines = sentences.flatMap((one) => hanging(0, excerpt(one, 2_000), width));
-  return `${harmless([...lines, ...changesOf(plan)].join("\n"))}\n`;
+  const lines = sentences.flatMap((sentence) => hanging(0, excerpt(sentence, 2_000), width));
+  return `${harmless([...lines, ...renderAddedChanges(plan)].join("\n"))}\n`;
 }
 
-function rolloutWith(hasStack: boolean | undefined): string {
+function getRolloutSubject(hasStack: boolean | undefined): string {
   switch (hasStack) {
     case true:
       return "That rollout";
@@ -84,29 +84,33 @@ function rolloutWith(hasStack: boolean | undefined): string {
 }
 
 /** Describes the effects of the first rollout, in sentences. */
-function firstRollout({ changes, guards }: Plan, baseline: string | undefined, rollout: string): string[] {
+function describeFirstRollout(
+  { changes, guards }: Plan,
+  baseline: string | undefined,
+  subject: string,
+): string[] {
   if (guards.length > 0) {
-    return [`${rollout} would be stopped:`, ...guards.map(({ message }) => message)];
+    return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];
   }
-  if (changes.length === 0) return [`${rollout} writes nothing: all is as declared.`];
+  if (changes.length === 0) return [`${subject} writes nothing: all is as declared.`];
   const added = changes.filter(({ sign }) => sign === "add").length;
-  const what =
+  const effect =
     added === changes.length
       ? `bring ${counted(added, "entry or VIP", "entries and VIPs")} that it lacks of ${baseline ?? "its files"}`
       : `change ${counted(changes.length, "entry or VIP", "entries and VIPs")}`;
-  return [`${rollout} would ${what}:`];
+  return [`${subject} would ${effect}:`];
 }
 
-function changesOf({ changes }: Plan): string[] {
-  const { shown, more } = cutByDanger(changes, SHOWN, changeTransition);
+function renderAddedChanges({ changes }: Plan): string[] {
+  const { shown, more } = cutByDanger(changes, MAX_LISTED, changeTransition);
   return [
-    ...shown.map((change) => `  ${excerpt(lineOf(change), LONGEST)}`),
+    ...shown.map((change) => `  ${excerpt(formatChangeLine(change), MAX_LINE_LENGTH)}`),
     ...(more === undefined ? [] : [`  … and ${more}`]),
   ];
 }
 
-function lineOf({ sign, kind, value, before, after, place }: Change): string {
+function formatChangeLine({ sign, kind, value, before, after, place }: Change): string {
   const list = kind === "vip" ? "VIP" : (after?.list ?? before?.list ?? "");
-  const at = place === undefined ? "" : ` (${lineText(place)})`;
-  return `${SIGNS[sign]} ${list} ${printable(value)}${at}`;
+  const locationText = place === undefined ? "" : ` (${lineText(place)})`;
+  return `${SIGNS[sign]} ${list} ${printable(value)}${locationText}`;
 }

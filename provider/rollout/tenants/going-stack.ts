@@ -34,7 +34,7 @@ export interface GoingStack {
   readonly resource: string;
   /** Runs Pulumi on the stack, in a project that is laid out for it. Removes the lock of a killed run. */
   readonly pulumi: (
-    words: readonly string[],
+    args: readonly string[],
     environment?: Readonly<Record<string, string>>,
   ) => Promise<PulumiRun>;
 }
@@ -50,32 +50,37 @@ export async function withGoingStack<T>(
   target: Target,
   { file, project, targets }: Targets,
   environment: NodeJS.ProcessEnv,
-  work: (stack: GoingStack) => Promise<T>,
+  useStack: (stack: GoingStack) => Promise<T>,
   log: (line: string) => void = () => {},
 ): Promise<T> {
   const backend = stateBackend(environment, projectFolder(file));
   const stackFiles = stackFilesOf({ source: file }, [target]);
   requirePassphrase(environment, backend, [...stackFiles.values()]);
-  const place = layOut(packFiles([], stackFiles), project, backend.url);
+  const workDirectory = layOut(packFiles([], stackFiles), project, backend.url);
   try {
-    const base = engineEnvironment(environment, keyVariablesOf(targets), backend);
+    const cliEnvironment = engineEnvironment(environment, keyVariablesOf(targets), backend);
     const { isThere, known, resource } = await stackOf(target, {
       project,
-      folder: place.path,
-      environment: base,
+      folder: workDirectory.path,
+      environment: cliEnvironment,
     });
-    return await work({
+    return await useStack({
       target,
       isThere,
       known,
       resource,
-      pulumi: async (words, more = {}) => {
-        const stack = { project, stack: target.stack, folder: place.path, environment: base };
-        return await runOnStack(words, stack, { more, log });
+      pulumi: async (args, extraEnvironment = {}) => {
+        const stack = {
+          project,
+          stack: target.stack,
+          folder: workDirectory.path,
+          environment: cliEnvironment,
+        };
+        return await runOnStack(args, stack, { more: extraEnvironment, log });
       },
     });
   } finally {
-    place.remove();
+    workDirectory.remove();
   }
 }
 
@@ -103,9 +108,16 @@ export function planGoing(
     entries: { ...entries, mode: "additive" as const },
     vips: { ...vips, mode: "additive" as const },
   };
-  const nothing = { ...settings, lists, entries: [], vips: [], expired: [] };
-  const named = { ...target, resource };
-  const plan = planOf(named, nothing, desiredOf(nothing, known, []), observed, host, { accepting: {} });
+  const emptySettings = { ...settings, lists, entries: [], vips: [], expired: [] };
+  const targetWithResource = { ...target, resource };
+  const plan = planOf(
+    targetWithResource,
+    emptySettings,
+    desiredOf(emptySettings, known, []),
+    observed,
+    host,
+    { accepting: {} },
+  );
   // The user asked for the removal of everything, and confirmed it with the tenant's name.
   const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
   if (other === undefined) return { ...plan, guards };
@@ -137,7 +149,7 @@ export async function destroyStack(
     [PLAN_FILE]: file,
     [PLAN_DIGEST]: plan.digest,
   });
-  if (run.code !== 0) throw failed(target, "destroyed", run);
+  if (run.code !== 0) throw buildPulumiError(target, "destroyed", run);
 }
 
 /**
@@ -148,12 +160,13 @@ export async function destroyStack(
  */
 export async function removeStack({ target, pulumi }: GoingStack, isForced: boolean): Promise<void> {
   const run = await pulumi(["stack", "rm", "--yes", ...(isForced ? ["--force"] : [])]);
-  if (run.code !== 0 && !/no stack named.*found/.test(run.stderr)) throw failed(target, "removed", run);
+  if (run.code !== 0 && !/no stack named.*found/.test(run.stderr))
+    throw buildPulumiError(target, "removed", run);
 }
 
-function failed({ name, stack }: Target, done: string, run: PulumiRun): RolloutError {
+function buildPulumiError({ name, stack }: Target, action: string, run: PulumiRun): RolloutError {
   return new RolloutError(
     "ERR_PULUMI",
-    `The stack ${quote(stack)} of ${quote(name)} could not be ${done}; no file was changed. Run it again: what is done already is not done twice. Pulumi says:\n${toldBy(run)}`,
+    `The stack ${quote(stack)} of ${quote(name)} could not be ${action}; no file was changed. Run it again: what is done already is not done twice. Pulumi says:\n${toldBy(run)}`,
   );
 }

@@ -63,21 +63,24 @@ export async function refuseMarkedRollouts(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,
   { environment, database, commands, isGoing, log }: MarkedContext,
 ): Promise<void> {
-  const { file, project, targets: all } = targets;
+  const { file, project, targets: declaredTargets } = targets;
   try {
     const backend = stateBackend(environment, projectFolder(file));
     // Removing only the files must not require Pulumi.
     if (!isGoing && backend.url === undefined) return;
-    using marks = new Marks(engineEnvironment(environment, keyVariablesOf(all), backend), backend.shown);
+    using locks = new Marks(
+      engineEnvironment(environment, keyVariablesOf(declaredTargets), backend),
+      backend.shown,
+    );
     const reader = database === undefined ? undefined : new JournalReader(database);
-    for (const mark of await marks.read()) {
-      const isOther = mark.state !== "unreadable" && mark.project !== project;
-      if (isOther || mark.state === "closed") continue;
-      if (mark.state === "open" && !mark.pending.includes(target.stack)) continue;
-      if ((await reader?.lastEvent(mark.rollout)) !== undefined) continue;
+    for (const lock of await locks.read()) {
+      const isOtherProject = lock.state !== "unreadable" && lock.project !== project;
+      if (isOtherProject || lock.state === "closed") continue;
+      if (lock.state === "open" && !lock.pending.includes(target.stack)) continue;
+      if ((await reader?.lastEvent(lock.rollout)) !== undefined) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `A rollout may have still to change ${quote(target.name)}; nothing was changed. ${markText(mark, commands)}`,
+        `A rollout may have still to change ${quote(target.name)}; nothing was changed. ${markText(lock, commands)}`,
       );
     }
   } catch (error) {

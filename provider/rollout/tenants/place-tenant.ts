@@ -57,29 +57,29 @@ export interface PlacedTenant {
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present or the future file can't be used.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
-export function placeTenant(asked: AskedTenant): PlacedTenant {
-  const { name, file } = asked;
-  const refusal = nameRefusal(name);
-  if (refusal !== undefined) throw new ConfigurationError(`${quote(name)} ${refusal}.`);
-  const read = readerFrom(normalize(file));
-  const isFirst = !existsSync(file);
-  const before = isFirst ? "" : read(normalize(file));
-  const now = isFirst ? undefined : readTargets(file);
-  const there = now?.targets.find((one) => one.name === name);
-  if (there !== undefined) {
+export function placeTenant(request: AskedTenant): PlacedTenant {
+  const { name, file } = request;
+  const nameProblem = nameRefusal(name);
+  if (nameProblem !== undefined) throw new ConfigurationError(`${quote(name)} ${nameProblem}.`);
+  const readFile = readerFrom(normalize(file));
+  const isNewFile = !existsSync(file);
+  const textBefore = isNewFile ? "" : readFile(normalize(file));
+  const currentTargets = isNewFile ? undefined : readTargets(file);
+  const existing = currentTargets?.targets.find((target) => target.name === name);
+  if (existing !== undefined) {
     throw new ConfigurationError(
-      `${quote(file, 300)} has the tenant ${quote(name)} already, at line ${there.place.line}, and nothing was written. \`email-security export\` makes settings files of a tenant that is there; or give another name.`,
+      `${quote(file, 300)} has the tenant ${quote(name)} already, at line ${existing.place.line}, and nothing was written. \`email-security export\` makes settings files of a tenant that is there; or give another name.`,
     );
   }
-  const labels = { ...labelsOf(asked.wave, now), ...asked.labels };
-  const others = now?.targets ?? [];
-  const stack = asked.stack ?? freeStack(name, others, []);
-  const written = withoutSaid({ ...asked, stack }, labels, isFirst ? undefined : before);
-  const after = addTenant(before, name, written);
-  const would = readWouldBe(`With ${quote(name)} in it`, file, (path) =>
-    resolve(path) === resolve(file) ? after : read(path),
+  const labels = { ...getWaveLabels(request.wave, currentTargets), ...request.labels };
+  const otherTargets = currentTargets?.targets ?? [];
+  const stack = request.stack ?? freeStack(name, otherTargets, []);
+  const fields = omitDefaults({ ...request, stack }, labels, isNewFile ? undefined : textBefore);
+  const textAfter = addTenant(textBefore, name, fields);
+  const editedTargets = readWouldBe(`With ${quote(name)} in it`, file, (path) =>
+    resolve(path) === resolve(file) ? textAfter : readFile(path),
   );
-  const target = would.targets.find((one) => one.name === name) as Target;
+  const target = editedTargets.targets.find((target) => target.name === name) as Target;
   if (existsSync(target.settings)) {
     throw new ConfigurationError(
       `${quote(target.settings, 300)} is there already, and nothing was written: no settings file is ever written over. Give another one by --settings; or, where a run of this was interrupted, remove the file and run it again.`,
@@ -87,12 +87,12 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
   }
   return {
     target,
-    before,
-    after,
-    isFirst,
-    others,
-    targets: would,
-    wave: waveOf(target, would, asked.wave),
+    before: textBefore,
+    after: textAfter,
+    isFirst: isNewFile,
+    others: otherTargets,
+    targets: editedTargets,
+    wave: resolveWave(target, editedTargets, request.wave),
   };
 }
 
@@ -101,9 +101,11 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
  *
  * @param avoided further stacks that it must not be.
  */
-export function freeStack(name: string, others: readonly Target[], avoided: readonly string[]): string {
+export function freeStack(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
   // On many disks, files that differ only in case are one.
-  const taken = new Set([...others.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
+  const taken = new Set(
+    [...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()),
+  );
   for (let number = 1; ; number++) {
     const tail = number === 1 ? "" : `-${number}`;
     const stack = `${name.slice(0, LONGEST_NAME - tail.length)}${tail}`;
@@ -117,31 +119,34 @@ const LONGEST_NAME = 100;
 /**
  * Reads a targets file as it would be.
  *
- * @param how the change in words: `Without "acme"`.
+ * @param editText the change in words: `Without "acme"`.
  * @throws {ConfigurationError} if that version could not be used.
  */
-export function readWouldBe(how: string, file: string, readFile: (path: string) => string): Targets {
+export function readWouldBe(editText: string, file: string, readFile: (path: string) => string): Targets {
   try {
     return readTargets(file, readFile);
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
     throw new ConfigurationError(
-      `${how}, ${quote(file, 300)} could not be used, and nothing was changed: ${mistakesIn(error)}.`,
+      `${editText}, ${quote(file, 300)} could not be used, and nothing was changed: ${formatErrors(error)}.`,
     );
   }
 }
 
-function mistakesIn({ findings }: TargetsFileError): string {
+function formatErrors({ findings }: TargetsFileError): string {
   return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
 /** The labels that put a tenant into a wave. */
-function labelsOf(wave: string | undefined, now: Targets | undefined): Record<string, string> {
+function getWaveLabels(
+  wave: string | undefined,
+  currentTargets: Targets | undefined,
+): Record<string, string> {
   if (wave === undefined) return {};
-  const rule = now?.waves.find((one) => one.name === wave);
+  const rule = currentTargets?.waves.find((one) => one.name === wave);
   if (rule === undefined) {
-    const known = now?.waves.map((one) => one.name).join(", ") ?? "none";
-    throw new ConfigurationError(`There is no wave ${quote(wave)}; there are: ${known}.`);
+    const knownWaves = currentTargets?.waves.map((wave) => wave.name).join(", ") ?? "none";
+    throw new ConfigurationError(`There is no wave ${quote(wave)}; there are: ${knownWaves}.`);
   }
   return Object.fromEntries(
     Object.entries(rule.match ?? {}).flatMap(([label, values]) =>
@@ -150,20 +155,21 @@ function labelsOf(wave: string | undefined, now: Targets | undefined): Record<st
   );
 }
 
-function waveOf({ name }: Target, would: Targets, wanted: string | undefined): string {
-  const waves = would.waves.map((one) => one.name).join(", ");
+function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: string | undefined): string {
+  const waves = editedTargets.waves.map((one) => one.name).join(", ");
   try {
-    const assigned = assignWaves(would.waves, would.targets).waves.find(({ tenants }) =>
+    const assignedWave = assignWaves(editedTargets.waves, editedTargets.targets).waves.find(({ tenants }) =>
       tenants.includes(name),
     );
-    const got = assigned?.name ?? "";
-    if (wanted === undefined || got === wanted) return got;
+    const assignedName = assignedWave?.name ?? "";
+    if (requestedWave === undefined || assignedName === requestedWave) return assignedName;
     throw new ConfigurationError(
-      `${quote(name)} would be in the wave ${quote(got)} and not in ${quote(wanted)}, which takes no more or comes later; nothing was written. See \`waves\` in ${quote(would.file, 300)}, or leave --wave away.`,
+      `${quote(name)} would be in the wave ${quote(assignedName)} and not in ${quote(requestedWave)}, which takes no more or comes later; nothing was written. See \`waves\` in ${quote(editedTargets.file, 300)}, or leave --wave away.`,
     );
   } catch (error) {
-    const isOwn = error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
-    if (!isOwn) throw error;
+    const isOnlyThisTenant =
+      error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
+    if (!isOnlyThisTenant) throw error;
     throw new ConfigurationError(
       `No wave would take ${quote(name)}, and nothing was written. Give it labels, as --label ring=canary, or --wave with one of: ${waves}.`,
     );
@@ -171,62 +177,62 @@ function waveOf({ name }: Target, would: Targets, wanted: string | undefined): s
 }
 
 /** Returns the fields that differ from the file's defaults. */
-function withoutSaid(
+function omitDefaults(
   { name, file, baseUrl, keyVariable, settings, stack }: AskedTenant,
   labels: Readonly<Record<string, string>>,
-  before: string | undefined,
+  originalText: string | undefined,
 ): WrittenTenant {
-  const defaults = before === undefined ? undefined : defaultsIn(before);
-  const own = Object.keys(labels).length === 0 ? undefined : labels;
+  const defaults = originalText === undefined ? undefined : readDefaults(originalText);
+  const ownLabels = Object.keys(labels).length === 0 ? undefined : labels;
   const path = settings === undefined ? undefined : relative(dirname(file), settings).split(sep).join("/");
-  let written: WrittenTenant = withoutUndefined({
+  let fields: WrittenTenant = withoutUndefined({
     baseUrl,
     keyVariable,
     settings: path,
     stack: stack === name ? undefined : stack,
-    labels: own,
+    labels: ownLabels,
   });
-  const wants = { baseUrl: "--base-url URL", key: "--key-env VARIABLE" } as const;
-  for (const [field, option] of Object.entries(wants)) {
-    const isGiven = field === "key" ? keyVariable !== undefined : baseUrl !== undefined;
-    if (isGiven || (defaults !== undefined && Object.hasOwn(defaults, field))) continue;
+  const requiredOptions = { baseUrl: "--base-url URL", key: "--key-env VARIABLE" } as const;
+  for (const [field, option] of Object.entries(requiredOptions)) {
+    const hasValue = field === "key" ? keyVariable !== undefined : baseUrl !== undefined;
+    if (hasValue || (defaults !== undefined && Object.hasOwn(defaults, field))) continue;
     throw new ConfigurationError(
       `Nothing says the ${field === "key" ? "variable that holds the key" : "address"} of ${quote(name)}: give ${option}, or write \`${field}\` under \`defaults\` in ${quote(file, 300)}.`,
     );
   }
   if (path === undefined && !(defaults !== undefined && Object.hasOwn(defaults, "settings"))) {
-    written = { ...written, settings: `settings/${name}.yaml` };
+    fields = { ...fields, settings: `settings/${name}.yaml` };
   }
-  const wanted = usable(() => targetOf(file, name, written, defaults));
+  const expectedTarget = orConfigurationError(() => resolveTarget(file, name, fields, defaults));
   for (const field of ["baseUrl", "keyVariable", "settings"] as const) {
-    const { [field]: _said, ...others } = written;
-    if (isSame(wanted, file, name, others, defaults)) written = others;
+    const { [field]: _omitted, ...others } = fields;
+    if (yieldsSameTarget(expectedTarget, file, name, others, defaults)) fields = others;
   }
-  return written;
+  return fields;
 }
 
 /** The values come from the command line, so no finding may refer to a line of the file. */
-function usable(work: () => Target): Target {
+function orConfigurationError(buildTarget: () => Target): Target {
   try {
-    return work();
+    return buildTarget();
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
     throw new ConfigurationError(
-      `What is given can't be used, and nothing was written: ${mistakesIn(error)}.`,
+      `What is given can't be used, and nothing was written: ${formatErrors(error)}.`,
     );
   }
 }
 
-function isSame(
-  wanted: Target,
+function yieldsSameTarget(
+  expectedTarget: Target,
   file: string,
   name: string,
-  written: WrittenTenant,
+  fields: WrittenTenant,
   defaults: Readonly<Record<string, unknown>> | undefined,
 ): boolean {
   try {
-    const { place: _place, ...target } = targetOf(file, name, written, defaults);
-    const { place: _other, ...other } = wanted;
+    const { place: _place, ...target } = resolveTarget(file, name, fields, defaults);
+    const { place: _expectedPlace, ...other } = expectedTarget;
     return isDeepStrictEqual(target, other);
   } catch (error) {
     if (error instanceof TargetsFileError) return false;
@@ -235,7 +241,7 @@ function isSame(
 }
 
 /** Builds the target from the new tenant and the defaults, without regard to other tenants. */
-function targetOf(
+function resolveTarget(
   file: string,
   name: string,
   { keyVariable, ...said }: WrittenTenant,
@@ -248,15 +254,15 @@ function targetOf(
 }
 
 /** The defaults of a file, as they are declared. */
-function defaultsIn(text: string): Readonly<Record<string, unknown>> | undefined {
+function readDefaults(text: string): Readonly<Record<string, unknown>> | undefined {
   const { value } = readUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };
   return defaults ?? undefined;
 }
 
 /** Returns a path in the form in which a file of a directory refers to it. */
-export function includePath(from: string, to: string): string {
-  return relative(dirname(resolve(from)), resolve(to))
+export function includePath(fromFile: string, toFile: string): string {
+  return relative(dirname(resolve(fromFile)), resolve(toFile))
     .split(sep)
     .join("/");
 }

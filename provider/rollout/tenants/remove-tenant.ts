@@ -31,66 +31,82 @@ export interface RemovedTenant {
  */
 export async function withoutTenant(file: string, name: string, today: string): Promise<RemovedTenant> {
   const targets = readTargets(file);
-  const target = targets.targets.find((one) => one.name === name);
+  const target = targets.targets.find((candidate) => candidate.name === name);
   if (target === undefined) {
-    const near = nearestName(
+    const nearest = nearestName(
       name,
-      targets.targets.map((one) => one.name),
+      targets.targets.map((candidate) => candidate.name),
     );
-    const meant = near === undefined ? "" : `; did you mean ${near}?`;
+    const suggestion = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     throw new ConfigurationError(
-      `${quote(file, 300)} has no tenant ${quote(name)}, and nothing was changed${meant === "" ? "." : meant}`,
+      `${quote(file, 300)} has no tenant ${quote(name)}, and nothing was changed${suggestion === "" ? "." : suggestion}`,
     );
   }
-  const others = targets.targets.filter((one) => one !== target);
-  if (others.length === 0) {
+  const otherTargets = targets.targets.filter((candidate) => candidate !== target);
+  if (otherTargets.length === 0) {
     throw new ConfigurationError(
       `${quote(name)} is the only tenant of ${quote(file, 300)}, which is none without tenants. Where nothing is to be left, remove that file by hand.`,
     );
   }
-  const read = readerFrom(file);
-  const before = read(target.place.file);
-  const after = removeTenant(before, name);
+  const readFile = readerFrom(file);
+  const textBefore = readFile(target.place.file);
+  const textAfter = removeTenant(textBefore, name);
   // A wave with a soak, a health check or a gate must not lose its last tenant silently.
   readWouldBe(`Without ${quote(name)}`, file, (path) =>
-    resolve(path) === resolve(target.place.file) ? after : read(path),
+    resolve(path) === resolve(target.place.file) ? textAfter : readFile(path),
   );
-  const { files, told } = await settingsGone(target, others, today);
-  return { target, targets, files: [{ file: target.place.file, before, after }, ...files], told };
+  const { files, told } = await planSettingsRemoval(target, otherTargets, today);
+  return {
+    target,
+    targets,
+    files: [{ file: target.place.file, before: textBefore, after: textAfter }, ...files],
+    told,
+  };
 }
 
-async function settingsGone(
+async function planSettingsRemoval(
   { settings }: Target,
-  others: readonly Target[],
+  otherTargets: readonly Target[],
   today: string,
 ): Promise<Pick<RemovedTenant, "files" | "told">> {
-  const shown = printable(settings);
-  const kept = (why: string): Pick<RemovedTenant, "files" | "told"> => ({
+  const settingsPath = printable(settings);
+  const keepSettings = (reason: string): Pick<RemovedTenant, "files" | "told"> => ({
     files: [],
-    told: [`${shown} stays: ${why}.`],
+    told: [`${settingsPath} stays: ${reason}.`],
   });
-  const user = others.find((one) => resolve(one.settings) === resolve(settings));
-  if (user !== undefined) return kept(`it is the settings file of ${user.name} too`);
-  const { read, unread } = standingTenants(others, today);
-  const includer = read.find((one) => one.settings.files.some((file) => resolve(file) === resolve(settings)));
-  if (includer !== undefined) return kept(`the files of ${includer.target.name} include it`);
+  const sameSettingsTarget = otherTargets.find(
+    (candidate) => resolve(candidate.settings) === resolve(settings),
+  );
+  if (sameSettingsTarget !== undefined)
+    return keepSettings(`it is the settings file of ${sameSettingsTarget.name} too`);
+  const { read, unread } = standingTenants(otherTargets, today);
+  const includingTenant = read.find((candidate) =>
+    candidate.settings.files.some((file) => resolve(file) === resolve(settings)),
+  );
+  if (includingTenant !== undefined)
+    return keepSettings(`the files of ${includingTenant.target.name} include it`);
   const [first] = unread;
   if (first !== undefined) {
-    return kept(`${printable(first.settings)} can't be read, which may include it`);
+    return keepSettings(`${printable(first.settings)} can't be read, which may include it`);
   }
-  if (!(await isCommitted(settings))) return kept("git does not have it as it is, so nothing would keep it");
-  const [own] = standingTenants([{ settings } as Target], today).read;
-  const used = new Set(read.flatMap((one) => one.settings.files.map((file) => resolve(file))));
-  const alone = (own?.settings.files ?? []).slice(1).filter((file) => !used.has(resolve(file)));
+  if (!(await isCommitted(settings)))
+    return keepSettings("git does not have it as it is, so nothing would keep it");
+  const [ownTenant] = standingTenants([{ settings } as Target], today).read;
+  const usedFiles = new Set(
+    read.flatMap((candidate) => candidate.settings.files.map((file) => resolve(file))),
+  );
+  const exclusiveIncludes = (ownTenant?.settings.files ?? [])
+    .slice(1)
+    .filter((file) => !usedFiles.has(resolve(file)));
   const text = readerFrom(settings)(settings);
   return {
     files: [{ file: settings, before: text, after: "", does: "remove" }],
     told: [
-      `${shown} is removed; git keeps it.`,
-      ...(alone.length === 0
+      `${settingsPath} is removed; git keeps it.`,
+      ...(exclusiveIncludes.length === 0
         ? []
         : [
-            `What it alone included stays, and no tenant reads it any more: ${alone.map(printable).join(", ")}.`,
+            `What it alone included stays, and no tenant reads it any more: ${exclusiveIncludes.map(printable).join(", ")}.`,
           ]),
     ],
   };

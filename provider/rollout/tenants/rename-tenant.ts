@@ -32,96 +32,123 @@ export interface RenamedTenant {
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
-export function withRenamedTenant(file: string, from: string, name: string): RenamedTenant {
-  const refusal = nameRefusal(name);
-  if (refusal !== undefined) throw new ConfigurationError(`${quote(name)} ${refusal}.`);
+export function withRenamedTenant(file: string, currentName: string, name: string): RenamedTenant {
+  const nameProblem = nameRefusal(name);
+  if (nameProblem !== undefined) throw new ConfigurationError(`${quote(name)} ${nameProblem}.`);
   const targets = readTargets(file);
-  const [old, there] = [from, name].map((one) => targets.targets.find((target) => target.name === one));
-  if (old !== undefined && there !== undefined) {
+  const [oldTarget, newNameTarget] = [currentName, name].map((candidate) =>
+    targets.targets.find((target) => target.name === candidate),
+  );
+  if (oldTarget !== undefined && newNameTarget !== undefined) {
     throw new ConfigurationError(
-      `${quote(file, 300)} has both tenants, ${quote(from)} and ${quote(name)}, and nothing was changed. To merge two tenants, move what one declares into the settings file of the other, then \`email-security tenant remove\` the first.`,
+      `${quote(file, 300)} has both tenants, ${quote(currentName)} and ${quote(name)}, and nothing was changed. To merge two tenants, move what one declares into the settings file of the other, then \`email-security tenant remove\` the first.`,
     );
   }
-  const target = old ?? there;
+  const target = oldTarget ?? newNameTarget;
   if (target === undefined) {
-    const near = nearestName(
-      from,
-      targets.targets.map((one) => one.name),
+    const nearest = nearestName(
+      currentName,
+      targets.targets.map((candidate) => candidate.name),
     );
-    const meant = near === undefined ? "." : `; did you mean ${near}?`;
+    const suggestion = nearest === undefined ? "." : `; did you mean ${nearest}?`;
     throw new ConfigurationError(
-      `${quote(file, 300)} has neither the tenant ${quote(from)} nor ${quote(name)}, and nothing was changed${meant}`,
+      `${quote(file, 300)} has neither the tenant ${quote(currentName)} nor ${quote(name)}, and nothing was changed${suggestion}`,
     );
   }
-  const user = targets.targets.find((one) => one !== target && one.stack === (old?.stack ?? from));
-  if (user !== undefined) {
+  const stackOwner = targets.targets.find(
+    (candidate) => candidate !== target && candidate.stack === (oldTarget?.stack ?? currentName),
+  );
+  if (stackOwner !== undefined) {
     throw new ConfigurationError(
-      `The stack ${quote(old?.stack ?? from)} belongs to the tenant ${quote(user.name)}, and nothing was changed. Two tenants can't share a stack.`,
+      `The stack ${quote(oldTarget?.stack ?? currentName)} belongs to the tenant ${quote(stackOwner.name)}, and nothing was changed. Two tenants can't share a stack.`,
     );
   }
-  const wanted: Target = old === undefined ? { ...target, stack: from } : { ...target, name };
-  const read = readerFrom(file);
-  const place = target.place.file;
-  const before = read(place);
-  const edit = (kept: KeptSettings) => {
-    const after = renameTenant(before, target.name, name, kept);
-    const would = readWouldBe(`With ${quote(name)} in the place of ${quote(target.name)}`, file, (path) =>
-      resolve(path) === resolve(place) ? after : read(path),
+  const expectedTarget: Target =
+    oldTarget === undefined ? { ...target, stack: currentName } : { ...target, name };
+  const readFile = readerFrom(file);
+  const targetsFile = target.place.file;
+  const textBefore = readFile(targetsFile);
+  const applyRename = (retainedFields: KeptSettings) => {
+    const textAfter = renameTenant(textBefore, target.name, name, retainedFields);
+    const editedTargets = readWouldBe(
+      `With ${quote(name)} in the place of ${quote(target.name)}`,
+      file,
+      (path) => (resolve(path) === resolve(targetsFile) ? textAfter : readFile(path)),
     );
-    return { after, renamed: would.targets.find((one) => one.name === name) as Target };
+    return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
   // Adds only the fields that the new name would change. The remaining text stays as it is.
-  const plain = usable(() => edit({}));
-  const isStackSaid = plain === undefined;
-  const kept = changedFields((plain ?? edit({ stack: wanted.stack })).renamed, wanted, place, isStackSaid);
-  const { after, renamed } = edit(kept);
-  if (!isSame(renamed, wanted)) {
+  const plainEdit = orUndefined(() => applyRename({}));
+  const keepsStack = plainEdit === undefined;
+  const retainedFields = changedFields(
+    (plainEdit ?? applyRename({ stack: expectedTarget.stack })).renamed,
+    expectedTarget,
+    targetsFile,
+    keepsStack,
+  );
+  const { after, renamed } = applyRename(retainedFields);
+  if (!isSameTarget(renamed, expectedTarget)) {
     throw new ConfigurationError(
-      `${quote(target.name)} can't be renamed piece by piece in ${quote(place, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${wanted.stack}\` beside the new name.`,
+      `${quote(target.name)} can't be renamed piece by piece in ${quote(targetsFile, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` beside the new name.`,
     );
   }
-  return { target, targets, renamed, files: [{ file: place, before, after }], kept: keptText(kept) };
+  return {
+    target,
+    targets,
+    renamed,
+    files: [{ file: targetsFile, before: textBefore, after }],
+    kept: formatRetainedFields(retainedFields),
+  };
 }
 
 /** Undefined if the result can't be used, for example because another tenant has a stack with the new name. */
-function usable<T>(work: () => T): T | undefined {
+function orUndefined<T>(applyEdit: () => T): T | undefined {
   try {
-    return work();
+    return applyEdit();
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
     throw error;
   }
 }
 
-/** @param isStackSaid whether the compared text declares the stack explicitly, and has to keep doing so. */
-function changedFields(renamed: Target, wanted: Target, place: string, isStackSaid: boolean): KeptSettings {
-  const isOther = (field: keyof KeptSettings): boolean => !isDeepStrictEqual(renamed[field], wanted[field]);
-  const all = keptOf(wanted, place);
+/** @param keepsStack whether the compared text declares the stack explicitly, and has to keep doing so. */
+function changedFields(
+  renamedTarget: Target,
+  expectedTarget: Target,
+  targetsFile: string,
+  keepsStack: boolean,
+): KeptSettings {
+  const differs = (field: keyof KeptSettings): boolean =>
+    !isDeepStrictEqual(renamedTarget[field], expectedTarget[field]);
+  const allFields = getRetainedFields(expectedTarget, targetsFile);
   return {
-    ...(isOther("stack") || isStackSaid ? { stack: all.stack } : {}),
-    ...(isOther("baseUrl") ? { baseUrl: all.baseUrl } : {}),
-    ...(isOther("key") ? { key: all.key } : {}),
-    ...(isOther("settings") ? { settings: all.settings } : {}),
+    ...(differs("stack") || keepsStack ? { stack: allFields.stack } : {}),
+    ...(differs("baseUrl") ? { baseUrl: allFields.baseUrl } : {}),
+    ...(differs("key") ? { key: allFields.key } : {}),
+    ...(differs("settings") ? { settings: allFields.settings } : {}),
   };
 }
 
 /** The fields of a tenant that declares everything itself. */
-function keptOf({ stack, baseUrl, key, settings }: Target, place: string): Required<KeptSettings> {
-  const fromPlace = (path: string): string => relative(dirname(place), path).split(sep).join("/");
-  const source: KeptKey =
+function getRetainedFields(
+  { stack, baseUrl, key, settings }: Target,
+  targetsFile: string,
+): Required<KeptSettings> {
+  const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
+  const keySource: KeptKey =
     key.from === "environment"
       ? { environment: key.variable }
       : key.from === "file"
-        ? { file: isAbsolute(key.path) ? key.path : fromPlace(key.path) }
+        ? { file: isAbsolute(key.path) ? key.path : relativeToFile(key.path) }
         : { command: key.command };
-  return { stack, baseUrl, key: source, settings: fromPlace(settings) };
+  return { stack, baseUrl, key: keySource, settings: relativeToFile(settings) };
 }
 
-function isSame({ place: _one, ...one }: Target, { place: _other, ...other }: Target): boolean {
+function isSameTarget({ place: _one, ...one }: Target, { place: _other, ...other }: Target): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-function keptText({ stack, baseUrl, key, settings }: KeptSettings): string[] {
+function formatRetainedFields({ stack, baseUrl, key, settings }: KeptSettings): string[] {
   const lines = [
     stack === undefined ? undefined : `the stack ${stack}, with what rollouts and skips know of it`,
     baseUrl === undefined ? undefined : `the address ${baseUrl}`,

@@ -15,10 +15,10 @@ export interface StandingTenant {
   /** The files that its own file includes directly, except for parts of its own. */
   readonly shared: readonly string[];
   /** Its own declarations: the keys of entries with their list, and of VIPs. */
-  readonly own: Own;
+  readonly own: OwnDeclarations;
 }
 
-interface Own {
+interface OwnDeclarations {
   readonly domains: readonly string[];
   readonly entries: readonly Pick<DeclaredEntry, "key" | "list">[];
   readonly vips: readonly string[];
@@ -34,51 +34,56 @@ export function standingTenants(
   today: string,
 ): { readonly read: readonly StandingTenant[]; readonly unread: readonly Target[] } {
   const cache: ReadCache = new Map();
-  const read: StandingTenant[] = [];
-  const unread: Target[] = [];
+  const readable: StandingTenant[] = [];
+  const unreadable: Target[] = [];
   const domains = new Map<string, readonly string[]>();
-  const domainsOf = (file: string): readonly string[] => {
-    const known = domains.get(file);
-    if (known !== undefined) return known;
-    const found = inspectSettings(file, { today, cache, ownDomains: [], together: false });
-    domains.set(file, found.draft?.ownDomains ?? []);
-    return found.draft?.ownDomains ?? [];
+  const getOwnDomains = (file: string): readonly string[] => {
+    const cachedDomains = domains.get(file);
+    if (cachedDomains !== undefined) return cachedDomains;
+    const inspection = inspectSettings(file, { today, cache, ownDomains: [], together: false });
+    domains.set(file, inspection.draft?.ownDomains ?? []);
+    return inspection.draft?.ownDomains ?? [];
   };
   for (const target of targets) {
-    const found = inspectSettings(target.settings, { today, cache, ownDomains: [], together: false });
-    if (found.draft === undefined) unread.push(target);
+    const inspection = inspectSettings(target.settings, { today, cache, ownDomains: [], together: false });
+    if (inspection.draft === undefined) unreadable.push(target);
     else {
-      const settings = found.draft;
-      const isDirect = (file: string): boolean => found.includedAt.get(file)?.file === settings.files[0];
-      const shared = settings.files.filter((file) => isDirect(file) && !isOwnFile(file, settings));
-      const below = new Set(shared.flatMap(domainsOf));
-      const isOwn = ({ place }: Pick<DeclaredEntry, "place">): boolean => isOwnFile(place.file, settings);
-      const own: Own = {
-        domains: settings.ownDomains.filter((domain) => !below.has(domain)),
-        entries: settings.entries.filter(isOwn),
-        vips: settings.vips.filter(isOwn).map(({ key }) => key),
+      const settings = inspection.draft;
+      const isIncludedDirectly = (file: string): boolean =>
+        inspection.includedAt.get(file)?.file === settings.files[0];
+      const sharedPaths = settings.files.filter(
+        (file) => isIncludedDirectly(file) && !isOwnFile(file, settings),
+      );
+      const sharedDomains = new Set(sharedPaths.flatMap(getOwnDomains));
+      const isOwnElement = ({ place }: Pick<DeclaredEntry, "place">): boolean =>
+        isOwnFile(place.file, settings);
+      const ownDeclarations: OwnDeclarations = {
+        domains: settings.ownDomains.filter((domain) => !sharedDomains.has(domain)),
+        entries: settings.entries.filter(isOwnElement),
+        vips: settings.vips.filter(isOwnElement).map(({ key }) => key),
       };
-      read.push({ target, settings, shared, own });
+      readable.push({ target, settings, shared: sharedPaths, own: ownDeclarations });
     }
   }
-  return { read, unread };
+  return { read: readable, unread: unreadable };
 }
 
 /**
  * Finds the files that more than half of the tenants include.
  *
- * @param unread the number of other tenants, whose files can't be read.
+ * @param unreadable the number of other tenants, whose files can't be read.
  * @returns undefined if the result depends on these.
  */
 export function sharedFiles(
-  standing: readonly StandingTenant[],
-  unread: number,
+  declaredTenants: readonly StandingTenant[],
+  unreadable: number,
 ): readonly string[] | undefined {
-  const counts = countsOf(standing, ({ shared }) => shared);
-  const isMost = (count: number): boolean => count * 2 > standing.length + unread;
-  const most = [...counts].filter(([, count]) => isMost(count)).map(([file]) => file);
-  const mayBeMost = unread > 0 && [0, ...counts.values()].some((count) => isMost(count + unread));
-  return most.length === 0 && mayBeMost ? undefined : most;
+  const counts = countTenantsByValue(declaredTenants, ({ shared }) => shared);
+  const isMajority = (count: number): boolean => count * 2 > declaredTenants.length + unreadable;
+  const majorityFiles = [...counts].filter(([, count]) => isMajority(count)).map(([file]) => file);
+  const mayBeMajority =
+    unreadable > 0 && [0, ...counts.values()].some((count) => isMajority(count + unreadable));
+  return majorityFiles.length === 0 && mayBeMajority ? undefined : majorityFiles;
 }
 
 /**
@@ -88,52 +93,55 @@ export function sharedFiles(
  */
 export function knownAs(
   observed: Observed,
-  standing: readonly StandingTenant[],
+  declaredTenants: readonly StandingTenant[],
 ): { readonly target: Target; readonly why: string } | undefined {
-  const people = ownDomainsSeen(observed);
-  const domains = countsOf(standing, ({ own }) => own.domains);
-  const vips = countsOf(standing, ({ own }) => own.vips);
-  const entries = countsOf(standing, ({ own }) => own.entries.map(({ key }) => key));
-  for (const { target, own } of standing) {
-    const domain = own.domains.find((one) => people.includes(one) && domains.get(one) === 1);
+  const observedDomains = ownDomainsSeen(observed);
+  const domains = countTenantsByValue(declaredTenants, ({ own }) => own.domains);
+  const vips = countTenantsByValue(declaredTenants, ({ own }) => own.vips);
+  const entries = countTenantsByValue(declaredTenants, ({ own }) => own.entries.map(({ key }) => key));
+  for (const { target, own } of declaredTenants) {
+    const domain = own.domains.find(
+      (ownDomain) => observedDomains.includes(ownDomain) && domains.get(ownDomain) === 1,
+    );
     if (domain !== undefined) {
       return {
         target,
-        why: `its VIPs have mailboxes of ${quote(domain)}, an own domain of ${named(target)}`,
+        why: `its VIPs have mailboxes of ${quote(domain)}, an own domain of ${formatTargetLocation(target)}`,
       };
     }
     const ownVips = own.vips.filter((key) => vips.get(key) === 1);
-    const vipsThere = ownVips.filter((key) => observed.vips.has(key)).length;
-    if (vipsThere > 0 && vipsThere * 2 >= ownVips.length) {
+    const matchingVipCount = ownVips.filter((key) => observed.vips.has(key)).length;
+    if (matchingVipCount > 0 && matchingVipCount * 2 >= ownVips.length) {
       return {
         target,
-        why: `it has ${vipsThere} of the ${ownVips.length} VIPs that ${named(target)} alone declares`,
+        why: `it has ${matchingVipCount} of the ${ownVips.length} VIPs that ${formatTargetLocation(target)} alone declares`,
       };
     }
     const ownEntries = own.entries.filter(({ key }) => entries.get(key) === 1);
-    const there = ownEntries.filter(({ key, list }) =>
+    const matchingEntryCount = ownEntries.filter(({ key, list }) =>
       (observed.entries.get(key) ?? []).some((row) => row.list === list),
     ).length;
-    if (there >= ENOUGH && there * 2 >= ownEntries.length) {
+    if (matchingEntryCount >= ENOUGH && matchingEntryCount * 2 >= ownEntries.length) {
       return {
         target,
-        why: `it has ${there} of the ${ownEntries.length} entries that ${named(target)} alone declares`,
+        why: `it has ${matchingEntryCount} of the ${ownEntries.length} entries that ${formatTargetLocation(target)} alone declares`,
       };
     }
   }
   return undefined;
 }
 
-function named({ name, place }: Target): string {
+function formatTargetLocation({ name, place }: Target): string {
   return `${quote(name)} (${lineText(place)})`;
 }
 
 /** Counts the tenants that have each value. */
-function countsOf(
-  standing: readonly StandingTenant[],
-  of: (one: StandingTenant) => readonly string[],
+function countTenantsByValue(
+  declaredTenants: readonly StandingTenant[],
+  getValues: (tenant: StandingTenant) => readonly string[],
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const one of standing) for (const key of new Set(of(one))) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const tenant of declaredTenants)
+    for (const key of new Set(getValues(tenant))) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }

@@ -28,13 +28,13 @@ export function canonicalDomain(text: string): string | undefined {
   if (/[\s%/\\:@?#[\]<>|^]/u.test(text)) return undefined;
   const domain = domainToASCII(text).replace(/\.$/, "");
   const labels = domain.split(".");
-  const plausible =
+  const isPlausible =
     domain.length <= 253 &&
     labels.length >= 2 &&
     labels.every((label) => /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/.test(label)) &&
     // An all-digit last label makes it an address, or something that URL parsers would turn into one.
     !/^\d+$/.test(labels.at(-1) ?? "");
-  return plausible ? domain : undefined;
+  return isPlausible ? domain : undefined;
 }
 
 /** IPv4 in dotted quads, IPv6 as RFC 5952 writes it. Neither ranges nor zones: the reference says "an IP address". */
@@ -54,6 +54,6 @@ export function canonicalMailbox(text: string): string | undefined {
   const at = text.lastIndexOf("@");
   const local = text.slice(0, Math.max(at, 0)).normalize("NFC").toLowerCase();
   const domain = canonicalDomain(text.slice(at + 1));
-  const plausible = /^[^\s\p{Cc}@"(),:;<>[\\\]]{1,64}$/u.test(local) && !/^\.|\.\.|\.$/.test(local);
-  return plausible && domain !== undefined ? `${local}@${domain}` : undefined;
+  const isPlausible = /^[^\s\p{Cc}@"(),:;<>[\\\]]{1,64}$/u.test(local) && !/^\.|\.\.|\.$/.test(local);
+  return isPlausible && domain !== undefined ? `${local}@${domain}` : undefined;
 }

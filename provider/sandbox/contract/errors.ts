@@ -31,11 +31,11 @@ export class Refusal extends Error {
   constructor(
     status: number,
     message: string,
-    extra: { details?: Record<string, unknown>; headers?: Record<string, string> } = {},
+    errorOptions: { details?: Record<string, unknown>; headers?: Record<string, string> } = {},
   ) {
     super(message);
     this.status = status;
-    this.details = extra.details ?? {};
-    this.headers = extra.headers ?? {};
+    this.details = errorOptions.details ?? {};
+    this.headers = errorOptions.headers ?? {};
   }
 }

@@ -4,8 +4,8 @@ import type { MailPlan } from "./mail-plan";
 import type { Random, Weighted } from "./random";
 import type { Sender, Senders } from "./senders";
 
-const FROM_DENIED = 0.12;
-const FROM_ALLOWED = 0.02;
+const DENIED_SHARE = 0.12;
+const ALLOWED_SHARE = 0.02;
 
 export interface Campaign {
   kind: Kind;
@@ -26,16 +26,16 @@ export function newCampaign(
 ): Campaign {
   const kind = random.weighted(weightedKinds);
   const leader = leaders.length > 0 ? random.pick(leaders) : "the managing director";
-  const listed = listedSender(random, plan, senders);
-  const verdict = listed?.verdict ?? random.weighted(kind.verdicts);
-  const sender = listed?.sender ?? senders.ofStyle(kind.sender, time, leader);
+  const listedMatch = pickListedSender(random, plan, senders);
+  const verdict = listedMatch?.verdict ?? random.weighted(kind.verdicts);
+  const sender = listedMatch?.sender ?? senders.ofStyle(kind.sender, time, leader);
   const indicators = [
-    ...(listed ? [listed.indicator] : []),
+    ...(listedMatch ? [listedMatch.indicator] : []),
     ...kind.indicators.slice(0, random.integer(1, kind.indicators.length)),
   ];
 
   const label = domain.split(".")[0] ?? domain;
-  const words: Record<string, string> = {
+  const placeholders: Record<string, string> = {
     company: label.charAt(0).toUpperCase() + label.slice(1),
     domain,
     leader,
@@ -43,30 +43,31 @@ export function newCampaign(
     sender: sender.email,
     sender_domain: sender.domain,
   };
-  const filled = (text: string) => text.replace(/\{(\w+)\}/g, (_, word: string) => words[word] ?? word);
+  const fillTemplate = (text: string) =>
+    text.replace(/\{(\w+)\}/g, (_, word: string) => placeholders[word] ?? word);
   const filledIndicators: ThreatIndicator[] = indicators.map((indicator) => ({
     indicator_type: indicator.indicator_type,
-    explanation: filled(indicator.explanation),
-    grounding: filled(indicator.grounding),
+    explanation: fillTemplate(indicator.explanation),
+    grounding: fillTemplate(indicator.grounding),
   }));
   return {
     kind,
     verdict,
     sender,
-    subject: filled(random.pick(kind.subjects)),
-    reasoning: filled(random.pick(kind.reasonings)),
+    subject: fillTemplate(random.pick(kind.subjects)),
+    reasoning: fillTemplate(random.pick(kind.reasonings)),
     indicators: JSON.stringify(filledIndicators),
   };
 }
 
 /** Now and then the sender stands on one of the lists, which settles the verdict. */
-function listedSender(
+function pickListedSender(
   random: Random,
   plan: MailPlan,
   senders: Senders,
 ): { verdict: Verdict; sender: Sender | undefined; indicator: ThreatIndicator } | undefined {
-  const luck = random.number();
-  if (luck < FROM_DENIED && plan.denied.length > 0) {
+  const roll = random.number();
+  if (roll < DENIED_SHARE && plan.denied.length > 0) {
     const value = random.pick(plan.denied);
     return {
       verdict: "denied",
@@ -80,7 +81,7 @@ function listedSender(
     };
   }
   const allowed = plan.allowed.filter((value) => !isAddress(value));
-  if (luck < 1 - FROM_ALLOWED || allowed.length === 0) return undefined;
+  if (roll < 1 - ALLOWED_SHARE || allowed.length === 0) return undefined;
   const value = random.pick(allowed);
   return {
     verdict: "allowed",

@@ -9,11 +9,11 @@ import { type GeneratedThreat, threatOf } from "./threat";
 import { HOUR, MINUTE, SECOND, workingMoment } from "./time";
 
 /** The latest messages, so that no window is empty that ends at the plan's moment, however short. */
-const LATEST = [20 * SECOND, 45 * MINUTE, 7 * HOUR, 20 * HOUR];
+const LATEST_AGES_MS = [20 * SECOND, 45 * MINUTE, 7 * HOUR, 20 * HOUR];
 
 /** Of the messages, those that somebody reports; and of the reports, those about mail that was no threat. */
-const REPORTED = 0.12;
-const REPORTED_FOR_NOTHING = 0.3;
+const REPORT_RATE = 0.12;
+const UNFOUNDED_RATE = 0.3;
 
 /**
  * A company's mail of half a year: threats from the oldest to the newest, told to `onThreat` one by one so that a
@@ -33,14 +33,14 @@ export function generateMail(plan: MailPlan, onThreat: (threat: GeneratedThreat)
       onThreat(threatOf(random, message, messageId, recipient, now));
     }
     const isNewest = index === messages.length - 1;
-    if (isNewest || random.chance(REPORTED)) {
+    if (isNewest || random.chance(REPORT_RATE)) {
       reports.push(reportOf(random, message, messageId, domain, now, isNewest ? 5 * SECOND : undefined));
     }
   });
 
-  const unfounded = Math.round((reports.length * REPORTED_FOR_NOTHING) / (1 - REPORTED_FOR_NOTHING));
-  for (let n = 0; n < unfounded; n += 1) reports.push(unfoundedReport(random, plan, domain, now));
-  return reports.filter(({ report_date }) => report_date <= plan.at).sort(byReportDate);
+  const unfoundedCount = Math.round((reports.length * UNFOUNDED_RATE) / (1 - UNFOUNDED_RATE));
+  for (let n = 0; n < unfoundedCount; n += 1) reports.push(unfoundedReport(random, plan, domain, now));
+  return reports.filter(({ report_date }) => report_date <= plan.at).sort(compareReportDates);
 }
 
 /** Every message with its recipients, oldest first: as many as make the threats that the plan asks for. */
@@ -49,21 +49,25 @@ function planMessages(plan: MailPlan, random: Random, now: number, domain: strin
   const leaders = plan.recipients.filter(({ isVip }) => isVip).map(({ name }) => name);
   const audiences = audiencesOf(plan.recipients);
   const messages: Message[] = [];
-  let left = plan.threats;
+  let remaining = plan.threats;
 
-  const send = (campaign: Campaign, time: number, most: number) => {
-    const recipients = someOf(random, audiences[campaign.kind.audience], Math.min(most, left));
-    left -= recipients.length;
+  const send = (campaign: Campaign, time: number, maxRecipients: number) => {
+    const recipients = someOf(random, audiences[campaign.kind.audience], Math.min(maxRecipients, remaining));
+    remaining -= recipients.length;
     messages.push({ time, campaign, recipients });
   };
-  const campaignAt = (time: number) => newCampaign(random, plan, senders, time, domain, leaders);
+  const createCampaignAt = (time: number) => newCampaign(random, plan, senders, time, domain, leaders);
 
-  for (const ago of LATEST) if (left > 0) send(campaignAt(now - ago), now - ago, 1);
-  while (left > 0) {
+  for (const age of LATEST_AGES_MS) if (remaining > 0) send(createCampaignAt(now - age), now - age, 1);
+  while (remaining > 0) {
     const start = workingMoment(random, now);
-    const campaign = campaignAt(start);
+    const campaign = createCampaignAt(start);
     const size = Math.ceil(random.exponential(4));
-    for (let n = 0, time = start; n < size && left > 0; n += 1, time += random.exponential(40 * MINUTE)) {
+    for (
+      let n = 0, time = start;
+      n < size && remaining > 0;
+      n += 1, time += random.exponential(40 * MINUTE)
+    ) {
       const latest = now - MINUTE;
       send(campaign, Math.floor(Math.min(time, latest - random.number() * HOUR)), campaign.kind.recipients);
     }
@@ -71,6 +75,6 @@ function planMessages(plan: MailPlan, random: Random, now: number, domain: strin
   return messages.sort((one, other) => one.time - other.time);
 }
 
-function byReportDate(one: GeneratedReport, other: GeneratedReport): number {
+function compareReportDates(one: GeneratedReport, other: GeneratedReport): number {
   return one.report_date < other.report_date ? -1 : one.report_date > other.report_date ? 1 : 0;
 }

@@ -20,7 +20,7 @@ export function reportOf(
   delay = MINUTE + Math.floor(random.exponential(90 * MINUTE)),
 ): GeneratedReport {
   const reporter = recipients.find(({ isGroup }) => !isGroup) ?? recipients[0];
-  return newReport(random, domain, now, time + delay, {
+  return assembleReport(random, domain, now, time + delay, {
     original_email_internet_message_id: messageId,
     reasoning: campaign.reasoning,
     reporter: reporter?.email ?? "",
@@ -40,13 +40,15 @@ export function unfoundedReport(
   domain: string,
   now: number,
 ): GeneratedReport {
-  const people = plan.recipients.filter(({ isGroup }) => !isGroup);
-  const all = people.length > 0 ? people : plan.recipients;
-  const reporter = random.pick(all);
-  const sender = random.chance(0.5) ? random.pick(all).email : "office@partner.example.com";
+  const individuals = plan.recipients.filter(({ isGroup }) => !isGroup);
+  const candidates = individuals.length > 0 ? individuals : plan.recipients;
+  const reporter = random.pick(candidates);
+  const sender = random.chance(0.5) ? random.pick(candidates).email : "office@partner.example.com";
   const verdict = random.weighted(unfoundedVerdicts);
-  const others = [random.pick(all), random.pick(all)].filter(({ email }) => email !== reporter.email);
-  return newReport(random, domain, now, workingMoment(random, now), {
+  const others = [random.pick(candidates), random.pick(candidates)].filter(
+    ({ email }) => email !== reporter.email,
+  );
+  return assembleReport(random, domain, now, workingMoment(random, now), {
     original_email_internet_message_id: newMessageId(random, domainOf(sender)),
     reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",
     reporter: reporter.email,
@@ -59,7 +61,7 @@ export function unfoundedReport(
   });
 }
 
-function newReport(
+function assembleReport(
   random: Random,
   domain: string,
   now: number,

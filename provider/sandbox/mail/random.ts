@@ -9,9 +9,9 @@ export class Random {
   #counter = 1;
 
   constructor(seed: string) {
-    this.#a = hash(`${seed} a`);
-    this.#b = hash(`${seed} b`);
-    this.#c = hash(`${seed} c`);
+    this.#a = hashSeed(`${seed} a`);
+    this.#b = hashSeed(`${seed} b`);
+    this.#c = hashSeed(`${seed} c`);
     for (let round = 0; round < 15; round += 1) this.#word();
   }
 
@@ -34,10 +34,10 @@ export class Random {
   }
 
   weighted<Value>(choices: readonly Weighted<Value>[]): Value {
-    let left = this.number() * choices.reduce((sum, [weight]) => sum + weight, 0);
+    let remaining = this.number() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of choices) {
-      left -= weight;
-      if (left < 0) return value;
+      remaining -= weight;
+      if (remaining < 0) return value;
     }
     return choices[choices.length - 1]?.[1] as Value;
   }
@@ -71,7 +71,7 @@ export class Random {
 }
 
 /** FNV-1a. */
-function hash(text: string): number {
+function hashSeed(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {
     value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

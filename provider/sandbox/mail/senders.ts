@@ -33,8 +33,8 @@ const lastNames = [
   "Singh",
 ];
 const roles = ["billing", "helpdesk", "it-support", "no-reply", "notifications", "security", "service"];
-const freeMailboxes = ["mail.example", "webmail.example", "freemail.test", "inbox.example.net"];
-const strangers = [
+const freeMailDomains = ["mail.example", "webmail.example", "freemail.test", "inbox.example.net"];
+const strangerDomains = [
   "shipping-notice.test",
   "order-desk.example",
   "growth-leads.example.com",
@@ -44,33 +44,39 @@ const strangers = [
   "supplier-portal.test",
   "xn--mller-kva.example",
 ];
-const newsletters = ["news.example.com", "offers.example.org", "digest.example", "training.example.net"];
+const newsletterDomains = [
+  "news.example.com",
+  "offers.example.org",
+  "digest.example",
+  "training.example.net",
+];
 
 export function sendersAround(random: Random, companyDomain: string, now: number): Senders {
   const registrations = new Map<string, number>();
-  const registered = (domain: string, oldestDays: number, youngestDays: number) => {
-    const known = registrations.get(domain);
-    if (known !== undefined) return known;
+  const getRegistration = (domain: string, oldestDays: number, youngestDays: number) => {
+    const existing = registrations.get(domain);
+    if (existing !== undefined) return existing;
     const date = Math.floor(now / DAY) * DAY - random.integer(youngestDays, oldestDays) * DAY;
     registrations.set(domain, date);
     return date;
   };
   // Half of the look-alikes come up while the half year goes on; the others were there before it.
-  const lookAlikes = lookAlikesOf(companyDomain);
+  const lookAlikes = listLookAlikes(companyDomain);
   lookAlikes.forEach((domain, index) => {
-    if (index % 2 === 0) registered(domain, 420, 200);
-    else registered(domain, 180, 5);
+    if (index % 2 === 0) getRegistration(domain, 420, 200);
+    else getRegistration(domain, 180, 5);
   });
-  for (const domain of [...freeMailboxes, ...strangers, ...newsletters]) registered(domain, 5_000, 250);
+  for (const domain of [...freeMailDomains, ...strangerDomains, ...newsletterDomains])
+    getRegistration(domain, 5_000, 250);
 
-  const person = () => `${random.pick(firstNames)} ${random.pick(lastNames)}`;
-  const sender = (local: string, name: string, domain: string): Sender => ({
+  const createPersonName = () => `${random.pick(firstNames)} ${random.pick(lastNames)}`;
+  const createSender = (local: string, name: string, domain: string): Sender => ({
     email: `${local}@${domain}`,
     name,
     domain,
-    registeredAt: registered(domain, 900, 250),
+    registeredAt: getRegistration(domain, 900, 250),
   });
-  const mailboxOf = (name: string) =>
+  const toLocalPart = (name: string) =>
     name
       .normalize("NFD")
       .replace(/[^A-Za-z ]/g, "")
@@ -82,33 +88,37 @@ export function sendersAround(random: Random, companyDomain: string, now: number
       switch (style) {
         case "look-alike": {
           const role = random.pick(roles);
-          const domains = lookAlikes.filter((domain) => registered(domain, 0, 0) < at);
-          return sender(role, titled(role), random.pick(domains));
+          const domains = lookAlikes.filter((domain) => getRegistration(domain, 0, 0) < at);
+          return createSender(role, toTitleCase(role), random.pick(domains));
         }
         case "impersonation":
-          return sender(
-            `${mailboxOf(leader)}.${random.pick(["office", "private", "ceo", "mobile"])}`,
+          return createSender(
+            `${toLocalPart(leader)}.${random.pick(["office", "private", "ceo", "mobile"])}`,
             leader,
-            random.pick(freeMailboxes),
+            random.pick(freeMailDomains),
           );
         case "stranger": {
-          const name = person();
-          return sender(mailboxOf(name), name, random.pick(strangers));
+          const name = createPersonName();
+          return createSender(toLocalPart(name), name, random.pick(strangerDomains));
         }
         case "bulk":
-          return sender("news", titled(random.pick(["weekly", "daily", "news"])), random.pick(newsletters));
+          return createSender(
+            "news",
+            toTitleCase(random.pick(["weekly", "daily", "news"])),
+            random.pick(newsletterDomains),
+          );
       }
     },
     ofEntry(value) {
       const separator = value.lastIndexOf("@");
       const local = separator < 0 ? random.pick(roles) : value.slice(0, separator);
-      return sender(local, titled(local), value.slice(separator + 1));
+      return createSender(local, toTitleCase(local), value.slice(separator + 1));
     },
   };
 }
 
 /** Domains that are easily taken for the company's own. */
-function lookAlikesOf(companyDomain: string): string[] {
+function listLookAlikes(companyDomain: string): string[] {
   const label = companyDomain.split(".")[0] ?? companyDomain;
   const confusable = label.replace("m", "rn").replace("l", "1").replace("o", "0");
   const names = [
@@ -127,7 +137,7 @@ function lookAlikesOf(companyDomain: string): string[] {
 }
 
 /** `it-support` as a display name: `It Support`. */
-function titled(local: string): string {
+function toTitleCase(local: string): string {
   return local
     .split(/[-._]/)
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))

@@ -19,12 +19,12 @@ export function threatOf(
 ): GeneratedThreat {
   const { kind, sender, verdict } = campaign;
   const source = random.chance(0.9) ? "mail_flow" : "mailbox_scan";
-  const found =
+  const rawDetectionTime =
     time + (source === "mail_flow" ? random.integer(1, 20) * SECOND : random.exponential(2 * HOUR));
-  const detected = Math.min(Math.floor(found), now);
-  const action = random.weighted(actionsAfter[verdict]);
-  const remediated = Math.min(
-    detected + random.integer(500, 15_000) + Math.floor(delayOf(random, action)),
+  const detectionTime = Math.min(Math.floor(rawDetectionTime), now);
+  const action = random.weighted(actionsByVerdict[verdict]);
+  const remediationTime = Math.min(
+    detectionTime + random.integer(500, 15_000) + Math.floor(getRemediationDelay(random, action)),
     now,
   );
   return {
@@ -32,9 +32,9 @@ export function threatOf(
     action_taken: action,
     criticality: verdict === "safe" || verdict === "allowed" ? "low" : kind.criticality,
     verdict,
-    detection_time: new Date(detected).toISOString(),
+    detection_time: new Date(detectionTime).toISOString(),
     time: new Date(time).toISOString(),
-    remediation_time: action === "none" ? undefined : new Date(remediated).toISOString(),
+    remediation_time: action === "none" ? undefined : new Date(remediationTime).toISOString(),
     reasoning: campaign.reasoning,
     recipient_email: recipient.email,
     recipient_name: recipient.name,
@@ -50,7 +50,7 @@ export function threatOf(
   };
 }
 
-const actionsAfter: Record<Verdict, readonly Weighted<Action>[]> = {
+const actionsByVerdict: Record<Verdict, readonly Weighted<Action>[]> = {
   malicious: [
     [58, "quarantined"],
     [40, "moved_to_trash"],
@@ -83,6 +83,6 @@ const actionsAfter: Record<Verdict, readonly Weighted<Action>[]> = {
 };
 
 /** Somebody has to look before a message is given back. */
-function delayOf(random: Random, action: Action): number {
+function getRemediationDelay(random: Random, action: Action): number {
   return action === "restored" || action === "released_from_quarantine" ? random.exponential(3 * HOUR) : 0;
 }

@@ -18,7 +18,7 @@ import {
 const PATH = "/api/v1/settings/allow_deny_entries";
 const section = "Allow/deny list";
 const params = { id: "the entry id" };
-const noEntry = { when: "the resource does not exist" };
+const unknownEntry = { when: "the resource does not exist" };
 const collision = { when: "the value is on the list already, or on the opposite list" };
 
 const list = z.enum(["allow", "deny"]);
@@ -97,7 +97,7 @@ export function allowDenyEntryRoutes(
       params,
       body: updateBody,
       answer: () => envelope(allowDenyEntry),
-      refusals: { 404: noEntry, 409: collision },
+      refusals: { 404: unknownEntry, 409: collision },
       handle: ({ caller, at, params, body: changes }) =>
         success(store.update(caller, at, params["id"] ?? "", changes)),
     }),
@@ -109,7 +109,7 @@ export function allowDenyEntryRoutes(
       description: "Removes the entry. It must belong to the caller's tenant.",
       params,
       answer: () => envelope(deleteEntryResult),
-      refusals: { 404: noEntry },
+      refusals: { 404: unknownEntry },
       handle({ caller, at, params }) {
         const id = params["id"] ?? "";
         store.delete(caller, at, id);

@@ -28,7 +28,7 @@ const section = "Metrics";
 const PAGE_SIZE = 50;
 
 /** "result size | 5 items" (reference, "Limits"). */
-const TOP = 5;
+const TOP_COUNT = 5;
 
 /** What dealing with a threat that got through would have cost: the reference only says "estimated". */
 const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
@@ -37,8 +37,8 @@ const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
 const days = positiveInteger().default(7).describe("the period: so many days, of 24 hours, up to now");
 const daysQuery = z.object({ days });
 
-function top<Item extends z.ZodType>(item: Item) {
-  return envelope(z.object({ items: z.array(item).max(TOP) }));
+function topItemsSchema<Item extends z.ZodType>(item: Item) {
+  return envelope(z.object({ items: z.array(item).max(TOP_COUNT) }));
 }
 
 /** The six endpoints of the reference's "Metrics". */
@@ -54,8 +54,8 @@ export function metricRoutes(store: ThreatStore): Route[] {
       query: z.object({ days, page: pageNumber }),
       answer: () => paginatedOf(threatsOverTimeItem),
       handle({ caller, at, query }) {
-        const part = window({ page: query.page, page_size: PAGE_SIZE });
-        return paginated(query.page, store.overTime(caller.tenantId, period(at, query), part));
+        const pageWindow = window({ page: query.page, page_size: PAGE_SIZE });
+        return paginated(query.page, store.overTime(caller.tenantId, getMetricPeriod(at, query), pageWindow));
       },
     }),
     route({
@@ -71,9 +71,11 @@ export function metricRoutes(store: ThreatStore): Route[] {
           .default("user")
           .describe("entity type; a group is a shared mailbox"),
       }),
-      answer: () => top(targetedEntity),
+      answer: () => topItemsSchema(targetedEntity),
       handle: ({ caller, at, query }) =>
-        success({ items: store.topTargeted(caller.tenantId, period(at, query), query.entity_type, TOP) }),
+        success({
+          items: store.topTargeted(caller.tenantId, getMetricPeriod(at, query), query.entity_type, TOP_COUNT),
+        }),
     }),
     route({
       method: "GET",
@@ -82,9 +84,9 @@ export function metricRoutes(store: ThreatStore): Route[] {
       summary: "top 5 threat types",
       description: "returns at most 5 threat types with counts",
       query: daysQuery,
-      answer: () => top(threatTypeCount),
+      answer: () => topItemsSchema(threatTypeCount),
       handle: ({ caller, at, query }) =>
-        success({ items: store.topTypes(caller.tenantId, period(at, query), TOP) }),
+        success({ items: store.topTypes(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT) }),
     }),
     route({
       method: "GET",
@@ -93,9 +95,9 @@ export function metricRoutes(store: ThreatStore): Route[] {
       summary: "top 5 highlighted threats",
       description: "returns at most 5 highlighted threats: the most critical, and of those the newest",
       query: daysQuery,
-      answer: () => top(threat),
+      answer: () => topItemsSchema(threat),
       handle: ({ caller, at, query }) =>
-        success({ items: store.highlighted(caller.tenantId, period(at, query), TOP) }),
+        success({ items: store.highlighted(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT) }),
     }),
     route({
       method: "GET",
@@ -106,8 +108,8 @@ export function metricRoutes(store: ThreatStore): Route[] {
       query: daysQuery,
       answer: () => envelope(hoursSaved),
       handle({ caller, at, query }) {
-        const prevented = store.prevented(caller.tenantId, period(at, query));
-        return success({ hours_saved: (prevented * MINUTES_SAVED_PER_PREVENTED_THREAT) / 60 });
+        const preventedCount = store.prevented(caller.tenantId, getMetricPeriod(at, query));
+        return success({ hours_saved: (preventedCount * MINUTES_SAVED_PER_PREVENTED_THREAT) / 60 });
       },
     }),
     route({
@@ -119,11 +121,11 @@ export function metricRoutes(store: ThreatStore): Route[] {
       query: daysQuery,
       answer: () => envelope(protectedInboxes),
       handle: ({ caller, at, query }) =>
-        success({ protected_inboxes: store.inboxes(caller.tenantId, period(at, query)) }),
+        success({ protected_inboxes: store.inboxes(caller.tenantId, getMetricPeriod(at, query)) }),
     }),
   ];
 }
 
-function period(at: string, query: { days: number }): Period {
+function getMetricPeriod(at: string, query: { days: number }): Period {
   return lookBack(at, query.days * 24 * 60);
 }

@@ -6,16 +6,16 @@ type Json = Record<string, unknown>;
 /** How the service describes itself: OpenAPI 3.1, generated from the schemas by which it reads and answers. */
 export function describeService(routes: readonly Route[]): Json {
   const components: Record<string, unknown> = {};
-  const schemaOf = (schema: z.ZodType, io: "input" | "output" = "output"): Json => {
+  const getSchema = (schema: z.ZodType, io: "input" | "output" = "output"): Json => {
     const { $schema: _, $defs = {}, ...own } = z.toJSONSchema(schema, { io });
-    for (const [name, definition] of Object.entries($defs)) components[name] = inComponents(definition);
-    return inComponents(own) as Json;
+    for (const [name, definition] of Object.entries($defs)) components[name] = rewriteReferences(definition);
+    return rewriteReferences(own) as Json;
   };
 
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     paths[route.path] ??= {};
-    (paths[route.path] as Json)[route.method.toLowerCase()] = operationOf(route, schemaOf);
+    (paths[route.path] as Json)[route.method.toLowerCase()] = buildOperation(route, getSchema);
   }
   return {
     openapi: "3.1.0",
@@ -43,32 +43,34 @@ export function describeService(routes: readonly Route[]): Json {
   };
 }
 
-type SchemaOf = (schema: z.ZodType, io?: "input" | "output") => Json;
+type SchemaBuilder = (schema: z.ZodType, io?: "input" | "output") => Json;
 
-function operationOf(route: Route, schemaOf: SchemaOf): Json {
-  const json = (schema: Json) => ({ content: { "application/json": { schema } } });
-  const answer = schemaOf(route.answer());
-  const responses: Record<number, Json> = { [statusOf(answer)]: { description: "Success", ...json(answer) } };
-  for (const [status, description] of refusalsOf(route)) {
-    const refusal = route.refusals?.[status];
+function buildOperation(route: Route, getSchema: SchemaBuilder): Json {
+  const jsonContent = (schema: Json) => ({ content: { "application/json": { schema } } });
+  const responseSchema = getSchema(route.answer());
+  const responses: Record<number, Json> = {
+    [getSuccessStatus(responseSchema)]: { description: "Success", ...jsonContent(responseSchema) },
+  };
+  for (const [status, description] of listErrorStatuses(route)) {
+    const errorResponse = route.refusals?.[status];
     responses[status] = {
-      description: refusal === undefined ? description : `${description}: ${refusal.when}`,
+      description: errorResponse === undefined ? description : `${description}: ${errorResponse.when}`,
       ...(status === 429 && { headers: retryAfterHeader }),
-      ...json(schemaOf(refusal?.body?.() ?? errorBody)),
+      ...jsonContent(getSchema(errorResponse?.body?.() ?? errorBody)),
     };
   }
   return {
-    operationId: operationIdOf(route),
+    operationId: buildOperationId(route),
     tags: [route.section],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
-    parameters: [...pathParameters(route), ...queryParameters(route, schemaOf)],
-    ...(route.body && { requestBody: { required: true, ...json(schemaOf(route.body, "input")) } }),
+    parameters: [...pathParameters(route), ...queryParameters(route, getSchema)],
+    ...(route.body && { requestBody: { required: true, ...jsonContent(getSchema(route.body, "input")) } }),
     responses,
   };
 }
 
-const meanings: Record<number, string> = {
+const statusDescriptions: Record<number, string> = {
   400: "Bad Request",
   401: "Unauthorized: invalid or missing API key",
   404: "Not Found",
@@ -86,12 +88,12 @@ const retryAfterHeader = {
 };
 
 /** What any endpoint may be refused for, and what this one is, in order. */
-function refusalsOf(route: Route): [status: number, description: string][] {
-  const own = Object.keys(route.refusals ?? {}).map(Number);
+function listErrorStatuses(route: Route): [status: number, description: string][] {
+  const routeStatuses = Object.keys(route.refusals ?? {}).map(Number);
   const invalid = route.query || route.body ? [400] : [];
-  return [...new Set([401, 429, 500, ...invalid, ...own])]
+  return [...new Set([401, 429, 500, ...invalid, ...routeStatuses])]
     .sort((one, other) => one - other)
-    .map((status) => [status, meanings[status] ?? "Refused"]);
+    .map((status) => [status, statusDescriptions[status] ?? "Refused"]);
 }
 
 function pathParameters({ params = {} }: Route): Json[] {
@@ -105,10 +107,10 @@ function pathParameters({ params = {} }: Route): Json[] {
 }
 
 /** A parameter is described as what is read from its text, and required when there is no default for it. */
-function queryParameters({ query }: Route, schemaOf: SchemaOf): Json[] {
+function queryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
   if (query === undefined) return [];
-  const { properties = {} } = schemaOf(query) as { properties?: Record<string, Json> };
-  const { required = [] } = schemaOf(query, "input") as { required?: string[] };
+  const { properties = {} } = getSchema(query) as { properties?: Record<string, Json> };
+  const { required = [] } = getSchema(query, "input") as { required?: string[] };
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: "query",
@@ -119,19 +121,19 @@ function queryParameters({ query }: Route, schemaOf: SchemaOf): Json[] {
 }
 
 /** The status that an answer's schema says that it has. */
-function statusOf(answer: Json): number {
-  const [variant = answer] = (answer["anyOf"] ?? []) as Json[];
+function getSuccessStatus(responseSchema: Json): number {
+  const [variant = responseSchema] = (responseSchema["anyOf"] ?? []) as Json[];
   const { status } = variant["properties"] as { status: { const: number } };
   return status.const;
 }
 
 /** `get /api/v1/metrics/hours_saved` → `get_metrics_hours_saved`. */
-function operationIdOf({ method, path }: Route): string {
+function buildOperationId({ method, path }: Route): string {
   const words = path.replace("/api/v1/", "").match(/\w+/g) ?? [];
   return [method.toLowerCase(), ...words].join("_");
 }
 
 /** zod refers to named schemas under `$defs`; in this document they stand under `components`. */
-function inComponents(schema: unknown): unknown {
+function rewriteReferences(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }

@@ -30,7 +30,7 @@ const listQuery = z.object({
 });
 
 /** The reference shows no parameter of the aggregate: by default it is about the reports that the list shows. */
-const meanQuery = z.object({
+const meanTimeQuery = z.object({
   days: positiveInteger().default(DEFAULT_DAYS).describe("the period: so many days, of 24 hours, up to now"),
 });
 
@@ -46,8 +46,11 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       query: listQuery,
       answer: () => paginatedOf(phishingReport),
       handle({ caller, at, query }) {
-        const part = window({ page: query.page, page_size: PAGE_SIZE });
-        return paginated(query.page, store.page(caller.tenantId, lookBack(at, query.minutes_ago), part));
+        const pageWindow = window({ page: query.page, page_size: PAGE_SIZE });
+        return paginated(
+          query.page,
+          store.page(caller.tenantId, lookBack(at, query.minutes_ago), pageWindow),
+        );
       },
     }),
     route({
@@ -80,7 +83,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       section,
       summary: "mean time to analyze reports",
       description: "returns the average time in seconds to analyze reports",
-      query: meanQuery,
+      query: meanTimeQuery,
       answer: () => envelope(meanTimeToAnalyze),
       handle: ({ caller, at, query }) =>
         success({

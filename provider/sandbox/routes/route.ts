@@ -4,7 +4,7 @@ import type { Page } from "../contract/page";
 import type { Caller } from "../store/tenants";
 
 /** One endpoint of the reference: what it takes and answers, as schemas, and what it does. */
-export interface Route<Query = unknown, Body = unknown, Answer extends Envelope = Envelope> {
+export interface Route<Query = unknown, Body = unknown, RouteResponse extends Envelope = Envelope> {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** As the reference writes it, with `{id}` for a parameter. */
   path: string;
@@ -19,11 +19,11 @@ export interface Route<Query = unknown, Body = unknown, Answer extends Envelope 
   /** The JSON body; without one, a body that is sent is ignored. */
   body?: z.ZodType<Body>;
   /** The whole body of a success; its `status` is the HTTP status, too. Made when the service describes itself. */
-  answer: () => z.ZodType<Answer>;
+  answer: () => z.ZodType<RouteResponse>;
   /** When it is refused, by status, beyond what any endpoint is refused for; and the body, where it holds more. */
   refusals?: Record<number, { when: string; body?: () => z.ZodType }>;
   /** Answers the request, or throws a {@link Refusal}. */
-  handle(request: RouteRequest<Query, Body>): Answer;
+  handle(request: RouteRequest<Query, Body>): RouteResponse;
 }
 
 export interface RouteRequest<Query, Body> {
@@ -41,7 +41,9 @@ export interface Envelope {
 }
 
 /** Lets a route's handler see the types of its schemas, and lists of routes forget them. */
-export function route<Query, Body, Answer extends Envelope>(definition: Route<Query, Body, Answer>): Route {
+export function route<Query, Body, RouteResponse extends Envelope>(
+  definition: Route<Query, Body, RouteResponse>,
+): Route {
   return definition as unknown as Route;
 }
 

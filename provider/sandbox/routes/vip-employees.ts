@@ -50,9 +50,9 @@ const removeBody = body({
   emails: z.array(mailbox).min(1, "must hold 1 to 1000 addresses").max(1000, "must hold 1 to 1000 addresses"),
 });
 
-const addAnswer = envelope(addVipResult);
-const addAnswerAtTheTop = z.object({ status: z.literal(200), ...addVipResult.shape });
-type AddAnswer = z.infer<typeof addAnswer> | z.infer<typeof addAnswerAtTheTop>;
+const addResponseSchema = envelope(addVipResult);
+const flatAddResponseSchema = z.object({ status: z.literal(200), ...addVipResult.shape });
+type AddVipResponse = z.infer<typeof addResponseSchema> | z.infer<typeof flatAddResponseSchema>;
 
 /** The four endpoints of the reference's "VIP employees". */
 export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<SandboxBehaviour>): Route[] {
@@ -77,20 +77,20 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       description:
         "Marks the mailboxes as VIP. Every address must belong to the organization. If any does not, nothing is written and the addresses are returned in `not_in_org`. Addresses already listed go to `already_vip` and are not an error. Audit-logged.",
       body: addBody,
-      answer: (): z.ZodType<AddAnswer> =>
+      answer: (): z.ZodType<AddVipResponse> =>
         behaviour.notInOrgStatus === 200 && behaviour.notInOrgShape === "top"
-          ? z.union([addAnswer, addAnswerAtTheTop])
-          : addAnswer,
-      refusals: outsideTheOrganization(behaviour),
+          ? z.union([addResponseSchema, flatAddResponseSchema])
+          : addResponseSchema,
+      refusals: buildNotInOrgErrors(behaviour),
       handle({ caller, at, body: { emails, comment } }) {
-        const sent = byMailbox(emails);
-        const result = store.add(caller, at, [...sent.keys()], comment, behaviour);
-        const echo = (email: string) =>
-          behaviour.echoValue === "as-sent" ? (sent.get(email) ?? email) : email;
-        return answerToAdd(behaviour, {
-          added: result.added.map(echo),
-          already_vip: result.already_vip.map(echo),
-          not_in_org: result.not_in_org.map(echo),
+        const sentByMailbox = indexByMailbox(emails);
+        const result = store.add(caller, at, [...sentByMailbox.keys()], comment, behaviour);
+        const toEchoedValue = (email: string) =>
+          behaviour.echoValue === "as-sent" ? (sentByMailbox.get(email) ?? email) : email;
+        return buildAddResponse(behaviour, {
+          added: result.added.map(toEchoedValue),
+          already_vip: result.already_vip.map(toEchoedValue),
+          not_in_org: result.not_in_org.map(toEchoedValue),
         });
       },
     }),
@@ -104,7 +104,7 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       answer: () => envelope(vipStoredRow),
       refusals: { 404: { when: "no VIP, or an auto-detected VIP with no stored row" } },
       handle: ({ caller, at, body: { email, comment } }) =>
-        success(store.editComment(caller, at, comparable(email), comment)),
+        success(store.editComment(caller, at, toComparableMailbox(email), comment)),
     }),
     route({
       method: "POST",
@@ -116,13 +116,13 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       body: removeBody,
       answer: () => envelope(removeVipResult),
       handle: ({ caller, at, body: { emails } }) =>
-        success({ affected: store.remove(caller, at, [...byMailbox(emails).keys()]) }),
+        success({ affected: store.remove(caller, at, [...indexByMailbox(emails).keys()]) }),
     }),
   ];
 }
 
 /** The answer to an add; outside the organization, in whichever form the options ask for. */
-function answerToAdd(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddAnswer {
+function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddVipResponse {
   if (result.not_in_org.length === 0) return success(result);
   const details = behaviour.notInOrgShape === "top" ? { ...result } : { results: result };
   const status = behaviour.notInOrgStatus;
@@ -133,27 +133,27 @@ function answerToAdd(behaviour: Required<SandboxBehaviour>, result: AddVipResult
 }
 
 /** How such an answer is described, beside a body that is invalid. */
-function outsideTheOrganization({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
+function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
   if (notInOrgStatus === 200) return {};
   const body = () => {
     const details = notInOrgShape === "top" ? addVipResult.shape : { results: addVipResult };
-    const refusal = z.object({ error: z.string(), ...details }).meta({ id: "NotInOrganization" });
-    return notInOrgStatus === 400 ? z.union([errorBody, refusal]) : refusal;
+    const errorSchema = z.object({ error: z.string(), ...details }).meta({ id: "NotInOrganization" });
+    return notInOrgStatus === 400 ? z.union([errorBody, errorSchema]) : errorSchema;
   };
   return { [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body } };
 }
 
 /** Every mailbox once, however often and in whatever case it was sent, with the text of the first time. */
-function byMailbox(emails: string[]): Map<string, string> {
+function indexByMailbox(emails: string[]): Map<string, string> {
   const mailboxes = new Map<string, string>();
   for (const email of emails) {
-    const key = comparable(email);
+    const key = toComparableMailbox(email);
     if (!mailboxes.has(key)) mailboxes.set(key, email);
   }
   return mailboxes;
 }
 
 /** What is no mailbox at all is still compared: an add finds it outside the organization, a remove excludes it. */
-function comparable(email: string): string {
+function toComparableMailbox(email: string): string {
   return canonicalMailbox(email) ?? email.toLowerCase();
 }

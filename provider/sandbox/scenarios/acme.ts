@@ -9,19 +9,19 @@ const acmeCorp: ScenarioTenant = {
   keyLabels: { ci: "Pulumi (ci)", console: DANA },
   detectedAt: "2025-01-13T06:00:00.000Z",
   employees: [
-    ...department("Board of Directors", [
+    ...buildDepartment("Board of Directors", [
       ["eleanor.voss@acme.example", "Eleanor Voss", "Chair of the Board"],
       [null, "Hiroshi Tanabe", "Board Member"],
       [null, "Margaret Oyelaran", "Board Member"],
     ]),
-    ...department("Executive Office", [
+    ...buildDepartment("Executive Office", [
       ["ruth.castellan@acme.example", "Ruth Castellan", "Chief Executive Officer"],
       ["henrik.dahl@acme.example", "Henrik Dahl", "Chief Operating Officer"],
       ["noor.haddad@acme.example", "Noor Haddad", "Chief of Staff"],
       ["philippa.grant@acme.example", "Philippa Grant", "Executive Assistant to the CEO"],
       ["office@acme.example", "Executive Office", "Shared Mailbox"],
     ]),
-    ...department("Finance", [
+    ...buildDepartment("Finance", [
       ["samuel.okoro@acme.example", "Samuel Okoro", "Chief Financial Officer"],
       ["lena.hartmann@acme.example", "Lena Hartmann", "Head of Treasury"],
       ["marcus.bell@acme.example", "Marcus Bell", "Accounts Payable Lead"],
@@ -29,7 +29,7 @@ const acmeCorp: ScenarioTenant = {
       ["invoices@acme.example", "Invoices", "Shared Mailbox"],
       ["greta.nilsen@acme.example", "Greta Nilsen", "Controller"],
     ]),
-    ...department("Engineering", [
+    ...buildDepartment("Engineering", [
       ["priya.raman@acme.example", "Priya Raman", "Chief Technology Officer"],
       ["jonas.weber@acme.example", "Jonas Weber", "Vice President of Engineering"],
       ["alice.moreau@acme.example", "Alice Moreau", "Staff Engineer"],
@@ -38,34 +38,34 @@ const acmeCorp: ScenarioTenant = {
       ["oskar.kowalski@acme.example", "Oskar Kowalski", "Domain Administrator"],
       ["fatima.zahra@acme.example", "Fatima Zahra", "Engineering Manager"],
     ]),
-    ...department("Security", [
+    ...buildDepartment("Security", [
       ["victor.almeida@acme.example", "Victor Almeida", "CISO"],
       ["dana.reyes@acme.example", "Dana Reyes", "Email Security Engineer"],
       ["tomas.lindqvist@acme.example", "Tomas Lindqvist", "Security Analyst"],
       ["soc@acme.example", "Security Operations", "Shared Mailbox"],
     ]),
-    ...department("Legal", [
+    ...buildDepartment("Legal", [
       ["catherine.blake@acme.example", "Catherine Blake", "General Counsel"],
       ["rafael.ortiz@acme.example", "Rafael Ortiz", "Mergers and Acquisitions Counsel"],
       ["hannah.kim@acme.example", "Hannah Kim", "Paralegal"],
     ]),
-    ...department("People", [
+    ...buildDepartment("People", [
       ["amara.diallo@acme.example", "Amara Diallo", "Chief People Officer"],
       ["stefan.novak@acme.example", "Stefan Novak", "Recruiter"],
       ["jobs@acme.example", "Jobs", "Shared Mailbox"],
     ]),
-    ...department("Sales", [
+    ...buildDepartment("Sales", [
       ["walter.finch@acme.example", "Walter Finch", "President, Americas"],
       ["chloe.dubois@acme.example", "Chloé Dubois", "Key Account Manager"],
       ["ben.adeyemi@acme.example", "Ben Adeyemi", "Sales Engineer"],
       ["ingrid.solberg@acme.example", "Ingrid Solberg", "Partner Manager"],
     ]),
-    ...department("Marketing", [
+    ...buildDepartment("Marketing", [
       ["olivia.park@acme.example", "Olivia Park", "Chief Marketing Officer"],
       ["leo.marchetti@acme.example", "Leo Marchetti", "Events Manager"],
       ["press@acme.example", "Press", "Shared Mailbox"],
     ]),
-    ...department("Facilities", [
+    ...buildDepartment("Facilities", [
       ["george.mills@acme.example", "George Mills", "Facilities Manager"],
       ["reception@acme.example", "Reception", "Shared Mailbox"],
     ]),
@@ -213,17 +213,17 @@ const globex: ScenarioTenant = {
   keyLabels: { ci: "Pulumi (ci)", console: IMANI },
   detectedAt: "2025-03-03T06:00:00.000Z",
   employees: [
-    ...department("Management", [
+    ...buildDepartment("Management", [
       ["arthur.penn@globex.example", "Arthur Penn", "Managing Director"],
       ["sofia.lund@globex.example", "Sofia Lund", "CFO"],
       ["karim.nasser@globex.example", "Karim Nasser", "Assistant to the Managing Director"],
     ]),
-    ...department("Operations", [
+    ...buildDepartment("Operations", [
       ["imani.okafor@globex.example", "Imani Okafor", "IT Manager"],
       ["pavel.dvorak@globex.example", "Pavel Dvořák", "Warehouse Manager"],
       ["orders@globex.example", "Orders", "Shared Mailbox"],
     ]),
-    ...department("Research", [
+    ...buildDepartment("Research", [
       ["wei.zhang@globex.example", "Wei Zhang", "Chief Scientist"],
       ["nora.quinn@globex.example", "Nora Quinn", "Research Associate"],
     ]),
@@ -260,7 +260,7 @@ const globex: ScenarioTenant = {
 /** A company of some forty mailboxes and a smaller one, a few months after both began to use the service. */
 export const acme: Scenario = { name: "acme", tenants: [acmeCorp, globex] };
 
-function department(
+function buildDepartment(
   name: string,
   people: [email: string | null, fullName: string, jobTitle: string][],
 ): ScenarioEmployee[] {

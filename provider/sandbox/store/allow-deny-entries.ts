@@ -41,21 +41,21 @@ export class AllowDenyEntryStore {
 
   constructor(database: DatabaseSync, audit: AuditLog) {
     // A statement for each set of filters, so that each walks its own index, newest first, never sorts, and reads no more than that.
-    const selection = (filters: string) => ({
+    const prepareSelection = (filters: string) => ({
       page: database.prepare(
         `SELECT ${COLUMNS} FROM allow_deny_entries WHERE ${filters} ORDER BY seq DESC LIMIT ? OFFSET ?`,
       ),
       count: database.prepare(`SELECT count(*) AS total FROM allow_deny_entries WHERE ${filters}`),
     });
-    const selections = (filters: string) => ({
-      whole: selection(filters),
-      matching: selection(`${filters} AND instr(fold(value), ?) > 0`),
+    const prepareSelections = (filters: string) => ({
+      whole: prepareSelection(filters),
+      matching: prepareSelection(`${filters} AND instr(fold(value), ?) > 0`),
     });
     this.#database = database;
     this.#audit = audit;
     this.#selections = {
-      all: selections("tenant_id = ?"),
-      ofList: selections("tenant_id = ? AND list = ?"),
+      all: prepareSelections("tenant_id = ?"),
+      ofList: prepareSelections("tenant_id = ? AND list = ?"),
     };
     this.#find = database.prepare(
       `SELECT ${COLUMNS}, canonical_value FROM allow_deny_entries WHERE tenant_id = ? AND id = ?`,
@@ -90,7 +90,7 @@ export class AllowDenyEntryStore {
   /** @throws Refusal 409 when the value is there already, or on the opposite list. */
   create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
     return transaction(this.#database, () => {
-      this.#refuseCollision(caller, draft);
+      this.#assertNoCollision(caller, draft);
       const { id, canonical_value, ...shown } = draft;
       const entry: AllowDenyEntryRow = { id, ...shown, created_at: at, created_by: caller.keyLabel };
       this.#insert.run(
@@ -113,14 +113,14 @@ export class AllowDenyEntryStore {
   /** @throws Refusal 404 for an id that isn't the tenant's, 409 when the changed entry would collide with another. */
   update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
     return transaction(this.#database, () => {
-      const { canonical_value, ...before } = this.#existing(caller, id);
+      const { canonical_value, ...before } = this.#getExisting(caller, id);
       const after: AllowDenyEntryRow = {
         ...before,
         list: changes.list ?? before.list,
         verdict_scope: changes.verdict_scope ?? before.verdict_scope,
         comment: changes.comment ?? before.comment,
       };
-      this.#refuseCollision(caller, { ...after, canonical_value });
+      this.#assertNoCollision(caller, { ...after, canonical_value });
       this.#update.run(after.list, after.verdict_scope, after.comment, id);
       this.#audit.append(caller, at, "allow_deny_entry.update", id, { before, after });
       return after;
@@ -130,20 +130,20 @@ export class AllowDenyEntryStore {
   /** @throws Refusal 404 for an id that isn't the tenant's. */
   delete(caller: Caller, at: string, id: string): void {
     transaction(this.#database, () => {
-      const { canonical_value: _, ...before } = this.#existing(caller, id);
+      const { canonical_value: _, ...before } = this.#getExisting(caller, id);
       this.#delete.run(id);
       this.#audit.append(caller, at, "allow_deny_entry.delete", id, { before, after: null });
     });
   }
 
-  #existing(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
+  #getExisting(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
     const entry = first<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
     if (entry === undefined) throw new Refusal(404, `there is no allow/deny entry ${id}`);
     return entry;
   }
 
-  #refuseCollision(caller: Caller, entry: AllowDenyEntryDraft): void {
-    const other = first<AllowDenyEntryRow>(
+  #assertNoCollision(caller: Caller, entry: AllowDenyEntryDraft): void {
+    const collidingEntry = first<AllowDenyEntryRow>(
       this.#collision,
       caller.tenantId,
       entry.entry_type,
@@ -152,12 +152,12 @@ export class AllowDenyEntryStore {
       entry.verdict_scope,
       entry.list,
     );
-    if (other === undefined) return;
+    if (collidingEntry === undefined) return;
     throw new Refusal(
       409,
-      other.list === entry.list
-        ? `${entry.value} is already on the ${other.list} list with verdict scope ${other.verdict_scope}`
-        : `${entry.value} is on the ${other.list} list; remove it there first`,
+      collidingEntry.list === entry.list
+        ? `${entry.value} is already on the ${collidingEntry.list} list with verdict scope ${collidingEntry.verdict_scope}`
+        : `${entry.value} is on the ${collidingEntry.list} list; remove it there first`,
     );
   }
 }

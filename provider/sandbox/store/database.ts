@@ -18,10 +18,10 @@ import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
  * can't be opened; the file is left untouched.
  */
 export function openDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
-  if (file === undefined) return create(":memory:", seed);
+  if (file === undefined) return createSandboxDatabase(":memory:", seed);
   try {
     if (!isSandboxFile(file)) createFile(file, seed);
-    const database = connect(file);
+    const database = connectSqlite(file);
     try {
       // Held until the process ends: two sandboxes on one file would each answer for the other's data.
       database.exec(
@@ -35,8 +35,8 @@ export function openDatabase(file: string | undefined, seed: (database: Database
     return database;
   } catch (cause) {
     if (cause instanceof SandboxError) throw cause;
-    const busy = cause instanceof Error && cause.message.includes("database is locked");
-    const reason = busy ? "another sandbox is using it" : (cause as Error).message;
+    const isBusy = cause instanceof Error && cause.message.includes("database is locked");
+    const reason = isBusy ? "another sandbox is using it" : (cause as Error).message;
     throw new SandboxError("ERR_SANDBOX_DATA_FILE", `The data file ${file} can't be opened: ${reason}.`, {
       cause,
     });
@@ -44,10 +44,10 @@ export function openDatabase(file: string | undefined, seed: (database: Database
 }
 
 /** Runs `work` in one transaction: all of it, its audit rows included, or nothing. */
-export function transaction<Result>(database: DatabaseSync, work: () => Result): Result {
+export function transaction<Result>(database: DatabaseSync, callback: () => Result): Result {
   database.exec("BEGIN IMMEDIATE");
   try {
-    const result = work();
+    const result = callback();
     database.exec("COMMIT");
     return result;
   } catch (error) {
@@ -97,11 +97,11 @@ function isSandboxFile(file: string): boolean {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
   }
-  const isOurs =
+  const isSandboxDatabase =
     length === header.length &&
     header.toString("latin1", 0, 16) === "SQLite format 3\0" &&
     header.readUInt32BE(68) === APPLICATION_ID;
-  if (!isOurs) {
+  if (!isSandboxDatabase) {
     throw new SandboxError(
       "ERR_SANDBOX_DATA_FILE",
       `The data file ${file} is not a sandbox database; it was left untouched. Name a file that doesn't exist yet to have one made.`,
@@ -120,7 +120,7 @@ function isSandboxFile(file: string): boolean {
 function createFile(file: string, seed: (database: DatabaseSync) => void): void {
   const draft = `${file}.${randomUUID()}.draft`;
   try {
-    create(draft, seed).close();
+    createSandboxDatabase(draft, seed).close();
     renameSync(draft, file);
   } catch (error) {
     rmSync(draft, { force: true });
@@ -128,8 +128,8 @@ function createFile(file: string, seed: (database: DatabaseSync) => void): void 
   }
 }
 
-function create(file: string, seed: (database: DatabaseSync) => void): DatabaseSync {
-  const database = connect(file);
+function createSandboxDatabase(file: string, seed: (database: DatabaseSync) => void): DatabaseSync {
+  const database = connectSqlite(file);
   try {
     transaction(database, () => {
       database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
@@ -150,7 +150,7 @@ function migrate(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
-function connect(file: string): DatabaseSync {
+function connectSqlite(file: string): DatabaseSync {
   // Loaded on use and not on import: Node warns that the module is experimental, and only whoever starts a
   // sandbox should see that.
   const sqlite = process.getBuiltinModule("node:sqlite");

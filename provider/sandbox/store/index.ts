@@ -39,9 +39,9 @@ export function openStore(options: {
     typeof options.scenario === "object"
       ? options.scenario
       : scenarioNamed(options.scenario ?? scenarioNames[0] ?? "");
-  const database = openDatabase(options.data, (fresh) => seed(fresh, scenario));
+  const database = openDatabase(options.data, (newDatabase) => seed(newDatabase, scenario));
   try {
-    if (options.scenario !== undefined) refuseOtherScenario(database, scenario, options.data);
+    if (options.scenario !== undefined) assertSeededScenario(database, scenario, options.data);
     transaction(database, () => detectVips(database, options.at));
     const audit = new AuditLog(database);
     const mail = new Mail(database, options.mail);
@@ -61,11 +61,11 @@ export function openStore(options: {
 }
 
 /** Asked for by name, a scenario must not turn out to be another one's data. */
-function refuseOtherScenario(database: DatabaseSync, scenario: Scenario, file: string | undefined): void {
-  const held = seededWith(database);
-  if (held === scenario.name) return;
+function assertSeededScenario(database: DatabaseSync, scenario: Scenario, file: string | undefined): void {
+  const seededScenario = seededWith(database);
+  if (seededScenario === scenario.name) return;
   throw new SandboxError(
     "ERR_SANDBOX_SCENARIO",
-    `The data file ${file} was seeded with scenario ${held}, not ${scenario.name}. Leave the scenario out to continue with its data, or name another file.`,
+    `The data file ${file} was seeded with scenario ${seededScenario}, not ${scenario.name}. Leave the scenario out to continue with its data, or name another file.`,
   );
 }

@@ -25,24 +25,24 @@ export const SHARED_MAILBOX = "Shared Mailbox";
 export class Mail {
   readonly #database;
   readonly #seed;
-  readonly #ready = new Set<number>();
+  readonly #generatedTenants = new Set<number>();
 
   /** @throws SandboxError `ERR_SANDBOX_OPTION` when the mail is there already and isn't of the size asked for. */
   constructor(database: DatabaseSync, { threats, seed }: MailOptions) {
     this.#database = database;
     this.#seed = seed;
     if (threats === undefined) return;
-    const other = first<{ name: string; threats: number }>(
+    const mismatch = first<{ name: string; threats: number }>(
       database.prepare(
         `SELECT name, threats FROM mail JOIN tenants ON tenants.id = tenant_id
          WHERE generated_at IS NOT NULL AND threats <> ?`,
       ),
       threats,
     );
-    if (other !== undefined) {
+    if (mismatch !== undefined) {
       throw new SandboxError(
         "ERR_SANDBOX_OPTION",
-        `The data file holds ${other.threats} threats of tenant ${other.name}, not ${threats}. Leave the number out to continue with them, or name another file.`,
+        `The data file holds ${mismatch.threats} threats of tenant ${mismatch.name}, not ${threats}. Leave the number out to continue with them, or name another file.`,
       );
     }
     database.prepare("UPDATE mail SET threats = ? WHERE generated_at IS NULL").run(threats);
@@ -50,7 +50,7 @@ export class Mail {
 
   /** Sees to it that a tenant has its mail; the half year ends at the moment of the first call. */
   ensure(tenantId: number, at: string): void {
-    if (this.#ready.has(tenantId)) return;
+    if (this.#generatedTenants.has(tenantId)) return;
     const plan = first<PlanRow>(
       this.#database.prepare(
         `SELECT name, vips, denied, allowed, threats, generated_at FROM mail JOIN tenants ON tenants.id = tenant_id
@@ -61,14 +61,14 @@ export class Mail {
     if (plan !== undefined && plan.generated_at === null) {
       transaction(this.#database, () => this.#generate(tenantId, at, plan));
     }
-    this.#ready.add(tenantId);
+    this.#generatedTenants.add(tenantId);
   }
 
   #generate(tenantId: number, at: string, plan: PlanRow): void {
     const recipients = this.#recipients(tenantId, JSON.parse(plan.vips));
     const threats = plan.threats ?? recipients.length * THREATS_PER_MAILBOX;
-    const insertThreat = this.#inserter("threats", threatColumns, tenantId);
-    const insertReport = this.#inserter("phishing_reports", reportColumns, tenantId);
+    const insertThreat = this.#createInserter("threats", threatColumns, tenantId);
+    const insertReport = this.#createInserter("phishing_reports", reportColumns, tenantId);
     const reports = generateMail(
       {
         tenant: plan.name,
@@ -106,7 +106,7 @@ export class Mail {
   }
 
   /** Writes rows whose `seq` are consecutive. */
-  #inserter<Row extends object>(
+  #createInserter<Row extends object>(
     table: string,
     columns: readonly (keyof Row & string)[],
     tenantId: number,

@@ -41,9 +41,13 @@ export class PhishingReportStore {
   }
 
   /** Newest first. */
-  page(tenantId: number, period: Period, part: { limit: number; offset: number }): Page<PhishingReport> {
+  page(
+    tenantId: number,
+    period: Period,
+    pageWindow: { limit: number; offset: number },
+  ): Page<PhishingReport> {
     this.#mail.ensure(tenantId, period.until);
-    return this.#timeline.page(tenantId, period, part);
+    return this.#timeline.page(tenantId, period, pageWindow);
   }
 
   /** @throws Refusal 404 for an id that isn't the tenant's. */

@@ -5,7 +5,7 @@ export const APPLICATION_ID = 0x45537362;
  * A VIP is always somebody in the directory, so membership stands on the employee's row: `source` is null, `auto` or
  * `manual`. Exclusions are their own table, for they hold for addresses that the directory has never heard of.
  */
-const settings = `
+const settingsSchemaSql = `
   CREATE TABLE seed (scenario TEXT NOT NULL) STRICT;
 
   CREATE TABLE tenants (
@@ -99,7 +99,7 @@ export const planMail = `
  * their `seq` are consecutive. How many there are between two moments is a subtraction, then, and a page of them a
  * range, however many there are and however far back it lies.
  */
-const mail = `
+const mailSchemaSql = `
   CREATE TABLE mail (
     tenant_id    INTEGER PRIMARY KEY REFERENCES tenants (id),
     vips         TEXT NOT NULL, -- JSON arrays
@@ -166,11 +166,11 @@ const mail = `
 /** The columns of a threat whose values are counted by day. */
 export type Counted = "threat_type" | "recipient_email" | "action_taken";
 
-const counted: readonly Counted[] = ["threat_type", "recipient_email", "action_taken"];
+const countedColumns: readonly Counted[] = ["threat_type", "recipient_email", "action_taken"];
 
 /** Counts the threats that fulfil a condition, which are all of a tenant's: the columns' values, day by day (UTC). */
 export function countThreats(condition: string): string {
-  const counts = counted.map(
+  const counts = countedColumns.map(
     (column) => `
       SELECT tenant_id, '${column}', substr(time, 1, 10) AS day, ${column}, count(*)
       FROM threats WHERE ${condition} GROUP BY tenant_id, day, ${column}`,
@@ -179,7 +179,7 @@ export function countThreats(condition: string): string {
 }
 
 /** Threats never change, so neither do their counts: a metric adds up days, however many threats those had. */
-const threatCounts = `
+const threatCountsSchemaSql = `
   CREATE TABLE threat_counts (
     tenant_id INTEGER NOT NULL REFERENCES tenants (id),
     counted   TEXT NOT NULL, -- a column of the threats
@@ -193,7 +193,7 @@ const threatCounts = `
 `;
 
 /** The steps to today's schema, each from the version that is its index. */
-export const migrations: readonly string[] = [settings, mail, threatCounts];
+export const migrations: readonly string[] = [settingsSchemaSql, mailSchemaSql, threatCountsSchemaSql];
 
 /** Kept in the file's `user_version`. */
 export const SCHEMA_VERSION = migrations.length;

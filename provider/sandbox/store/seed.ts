@@ -20,10 +20,10 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
     detectVips(database, tenant.detectedAt);
   }
   database.exec(planMail);
-  const ask = database.prepare(
+  const setThreatCount = database.prepare(
     "UPDATE mail SET threats = ? WHERE tenant_id = (SELECT id FROM tenants WHERE name = ?)",
   );
-  for (const { name, threats } of scenario.tenants) ask.run(threats ?? null, name);
+  for (const { name, threats } of scenario.tenants) setThreatCount.run(threats ?? null, name);
 }
 
 /** The name of the scenario that a database was filled from. */
@@ -43,14 +43,14 @@ function seedEmployees(database: DatabaseSync, tenantId: number, tenant: Scenari
     "INSERT INTO employees (tenant_id, email, full_name, job_title, department) VALUES (?, ?, ?, ?, ?)",
   );
   for (const { email, fullName, jobTitle, department } of tenant.employees) {
-    insert.run(tenantId, email === null ? null : mailbox(email), fullName, jobTitle, department);
+    insert.run(tenantId, email === null ? null : parseScenarioMailbox(email), fullName, jobTitle, department);
   }
 
   const exclude = database.prepare(
     "INSERT INTO vip_exclusions (tenant_id, email, excluded_at, excluded_by) VALUES (?, ?, ?, ?)",
   );
   for (const { email, excludedAt, excludedBy } of tenant.exclusions) {
-    exclude.run(tenantId, mailbox(email), excludedAt, excludedBy);
+    exclude.run(tenantId, parseScenarioMailbox(email), excludedAt, excludedBy);
   }
 
   const promote = database.prepare(
@@ -58,7 +58,7 @@ function seedEmployees(database: DatabaseSync, tenantId: number, tenant: Scenari
      WHERE tenant_id = ? AND email = ?`,
   );
   for (const { email, comment, addedBy, dateAdded } of tenant.manualVips) {
-    promote.run(comment, addedBy, dateAdded, dateAdded, tenantId, mailbox(email));
+    promote.run(comment, addedBy, dateAdded, dateAdded, tenantId, parseScenarioMailbox(email));
   }
 }
 
@@ -81,7 +81,7 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
   }
 }
 
-function mailbox(email: string): string {
+function parseScenarioMailbox(email: string): string {
   const canonical = canonicalMailbox(email);
   if (canonical === undefined) throw new TypeError(`scenario: ${email} is no mailbox`);
   return canonical;

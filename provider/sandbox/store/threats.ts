@@ -30,53 +30,56 @@ export class ThreatStore {
       ),
       days: prepared(
         database,
-        `SELECT day || 'T00:00:00.000Z' AS date, sum(threats) AS count_threats FROM (${counts("threat_type")})
+        `SELECT day || 'T00:00:00.000Z' AS date, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY day ORDER BY day DESC LIMIT :limit OFFSET :offset`,
       ),
-      dayCount: prepared(database, `SELECT count(DISTINCT day) AS total FROM (${counts("threat_type")})`),
+      dayCount: prepared(
+        database,
+        `SELECT count(DISTINCT day) AS total FROM (${buildCountsSql("threat_type")})`,
+      ),
       topEntities: prepared(
         database,
         `SELECT full_name, job_title, count_threats FROM (
-           SELECT value, sum(threats) AS count_threats FROM (${counts("recipient_email")}) GROUP BY value
+           SELECT value, sum(threats) AS count_threats FROM (${buildCountsSql("recipient_email")}) GROUP BY value
          ) JOIN employees ON tenant_id = :tenantId AND email = value
          WHERE (job_title = '${SHARED_MAILBOX}') = :isGroup
          ORDER BY count_threats DESC, email LIMIT :limit`,
       ),
       topTypes: prepared(
         database,
-        `SELECT value AS type, sum(threats) AS count_threats FROM (${counts("threat_type")})
+        `SELECT value AS type, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY type ORDER BY count_threats DESC, type LIMIT :limit`,
       ),
       // Ordered over the index alone, each as far as the limit; only what is shown is read.
       highlighted: prepared(
         database,
         `SELECT ${columns} FROM threats JOIN (
-           ${CRITICALITIES.map(newestOf).join(" UNION ALL ")} ORDER BY rank, chosen DESC LIMIT :limit
+           ${CRITICALITIES.map(buildNewestSql).join(" UNION ALL ")} ORDER BY rank, chosen DESC LIMIT :limit
          ) ON chosen = seq ORDER BY rank, seq DESC`,
       ),
       prevented: prepared(
         database,
-        `SELECT coalesce(sum(threats), 0) AS total FROM (${counts("action_taken")})
+        `SELECT coalesce(sum(threats), 0) AS total FROM (${buildCountsSql("action_taken")})
          WHERE value NOT IN ('none', 'restored', 'released_from_quarantine')`,
       ),
       inboxes: prepared(
         database,
-        `SELECT count(DISTINCT value) AS total FROM (${counts("recipient_email")})`,
+        `SELECT count(DISTINCT value) AS total FROM (${buildCountsSql("recipient_email")})`,
       ),
     };
   }
 
   /** Newest first. */
-  page(tenantId: number, period: Period, part: { limit: number; offset: number }): Page<Threat> {
+  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): Page<Threat> {
     this.#mail.ensure(tenantId, period.until);
-    const { items, total } = this.#timeline.page(tenantId, period, part);
-    return { items: items.map(shown), total };
+    const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
+    return { items: items.map(toThreat), total };
   }
 
   /** Those of one message, by its exact Internet Message ID: one a recipient, newest first. */
   ofMessage(tenantId: number, at: string, messageId: string): Threat[] {
     this.#mail.ensure(tenantId, at);
-    return all<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(shown);
+    return all<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(toThreat);
   }
 
   /** The days (UTC) on which there were any, newest first. The oldest may be cut by the period's edge. */
@@ -105,7 +108,7 @@ export class ThreatStore {
   /** The most critical, and of those the newest. */
   highlighted(tenantId: number, period: Period, limit: number): Threat[] {
     const values = this.#values(tenantId, period);
-    return all<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(shown);
+    return all<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
   }
 
   /** How many were taken out of the recipient's way, and not given back. */
@@ -136,7 +139,7 @@ const IN_PERIOD = "tenant_id = :tenantId AND time BETWEEN :since AND :until";
  * The threats of a period as `day`, `value` and `threats`. Its whole days are added up already; only the two days that
  * its edges cut are looked at threat by threat, or the one that both cut.
  */
-function counts(column: Counted): string {
+function buildCountsSql(column: Counted): string {
   const firstDay = "substr(:since, 1, 10)";
   const lastDay = "substr(:until, 1, 10)";
   const edge = `SELECT substr(time, 1, 10) AS day, ${column} AS value, 1 AS threats FROM threats`;
@@ -153,13 +156,13 @@ function counts(column: Counted): string {
 /** The most critical first. */
 const CRITICALITIES = ["high", "medium", "low"];
 
-function newestOf(criticality: string, rank: number): string {
+function buildNewestSql(criticality: string, rank: number): string {
   return `SELECT * FROM (
     SELECT seq AS chosen, ${rank} AS rank FROM threats WHERE ${IN_PERIOD} AND criticality = '${criticality}'
     ORDER BY time DESC, seq DESC LIMIT :limit)`;
 }
 
-function shown({ remediation_time, threat_indicators, ...threat }: ThreatRow): Threat {
+function toThreat({ remediation_time, threat_indicators, ...threat }: ThreatRow): Threat {
   return {
     ...threat,
     ...(remediation_time !== null && { remediation_time }),

@@ -25,14 +25,14 @@ export class Timeline<Row> {
 
   /** @param time the column that an index `(tenant_id, time, seq)` of the table begins with */
   constructor(database: DatabaseSync, table: string, time: string, columns: readonly string[]) {
-    const edge = (condition: string, order: string) =>
+    const prepareEdge = (condition: string, order: string) =>
       prepared(
         database,
         `SELECT seq FROM ${table} WHERE tenant_id = ? AND ${time} ${condition} ?
          ORDER BY ${time} ${order}, seq ${order} LIMIT 1`,
       );
-    this.#oldest = edge(">=", "ASC");
-    this.#newest = edge("<=", "DESC");
+    this.#oldest = prepareEdge(">=", "ASC");
+    this.#newest = prepareEdge("<=", "DESC");
     this.#range = prepared(
       database,
       `SELECT ${columns.join(", ")} FROM ${table} WHERE seq BETWEEN ? AND ? ORDER BY seq DESC`,

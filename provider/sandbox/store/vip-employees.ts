@@ -19,10 +19,10 @@ const STORED_COLUMNS = "coalesce(email, '') AS email, comment, added_by, date_ad
 const LIST_COLUMNS = `${STORED_COLUMNS}, full_name, job_title, department`;
 
 // The newline keeps a text from matching across two fields.
-const MATCHES = `(? = '' OR instr(fold(concat_ws(char(10),
+const MATCH_CONDITION = `(? = '' OR instr(fold(concat_ws(char(10),
   email, full_name, job_title, department, comment, added_by)), ?) > 0)`;
 
-const ORDERS = {
+const SORT_ORDERS = {
   asc: "email IS NULL, date_added, id",
   desc: "email IS NULL, date_added DESC, id DESC",
 };
@@ -36,19 +36,19 @@ export class VipEmployeeStore {
   readonly #find;
   readonly #setManual;
   readonly #setComment;
-  readonly #unset;
+  readonly #unsetVip;
   readonly #isExcluded;
-  readonly #exclude;
-  readonly #include;
+  readonly #addExclusion;
+  readonly #removeExclusion;
   readonly #exclusions;
 
   constructor(database: DatabaseSync, audit: AuditLog) {
-    const list = `FROM employees WHERE tenant_id = ? AND source IS NOT NULL AND ${MATCHES}`;
+    const list = `FROM employees WHERE tenant_id = ? AND source IS NOT NULL AND ${MATCH_CONDITION}`;
     const page = (order: string) =>
       database.prepare(`SELECT ${LIST_COLUMNS} ${list} ORDER BY ${order} LIMIT ? OFFSET ?`);
     this.#database = database;
     this.#audit = audit;
-    this.#page = { asc: page(ORDERS.asc), desc: page(ORDERS.desc) };
+    this.#page = { asc: page(SORT_ORDERS.asc), desc: page(SORT_ORDERS.desc) };
     this.#count = database.prepare(`SELECT count(*) AS total ${list}`);
     this.#find = database.prepare(
       `SELECT ${STORED_COLUMNS} FROM employees WHERE tenant_id = ? AND email = ?`,
@@ -60,15 +60,15 @@ export class VipEmployeeStore {
     this.#setComment = database.prepare(
       "UPDATE employees SET comment = ?, updated_at = ? WHERE tenant_id = ? AND email = ?",
     );
-    this.#unset = database.prepare(
+    this.#unsetVip = database.prepare(
       `UPDATE employees SET source = NULL, comment = '', added_by = '', date_added = '', updated_at = ''
        WHERE tenant_id = ? AND email = ?`,
     );
     this.#isExcluded = database.prepare("SELECT 1 FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
-    this.#exclude = database.prepare(
+    this.#addExclusion = database.prepare(
       "INSERT INTO vip_exclusions (tenant_id, email, excluded_at, excluded_by) VALUES (?, ?, ?, ?)",
     );
-    this.#include = database.prepare("DELETE FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
+    this.#removeExclusion = database.prepare("DELETE FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
     this.#exclusions = database.prepare(
       "SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email",
     );
@@ -96,21 +96,23 @@ export class VipEmployeeStore {
   ): AddVipResult {
     return transaction(this.#database, () => {
       const result: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
-      const detected: string[] = [];
+      const detectedEmails: string[] = [];
       for (const email of emails) {
-        const employee = this.#employee(caller, email);
+        const employee = this.#findEmployee(caller, email);
         if (employee === undefined) result.not_in_org.push(email);
         else if (employee.source === null) result.added.push(email);
         else result.already_vip.push(email);
-        if (employee?.source === "auto") detected.push(email);
+        if (employee?.source === "auto") detectedEmails.push(email);
       }
       if (result.not_in_org.length > 0) return result;
 
-      const stored = behaviour.addStoresAutoDetected ? [...result.added, ...detected] : result.added;
-      for (const email of stored) {
-        this.#audited(caller, at, "vip_employee.add", email, () => {
-          if (behaviour.addClearsExclusion) this.#include.run(caller.tenantId, email);
-          if (this.#excluded(caller, email)) return;
+      const emailsToStore = behaviour.addStoresAutoDetected
+        ? [...result.added, ...detectedEmails]
+        : result.added;
+      for (const email of emailsToStore) {
+        this.#writeAudited(caller, at, "vip_employee.add", email, () => {
+          if (behaviour.addClearsExclusion) this.#removeExclusion.run(caller.tenantId, email);
+          if (this.#hasExclusion(caller, email)) return;
           this.#setManual.run(comment, caller.keyLabel, at, at, caller.tenantId, email);
         });
       }
@@ -125,7 +127,7 @@ export class VipEmployeeStore {
    */
   editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
     return transaction(this.#database, () => {
-      const source = this.#employee(caller, email)?.source;
+      const source = this.#findEmployee(caller, email)?.source;
       if (source !== "manual") {
         throw new Refusal(
           404,
@@ -134,48 +136,48 @@ export class VipEmployeeStore {
             : `${email} is not a VIP`,
         );
       }
-      this.#audited(caller, at, "vip_employee.edit_comment", email, () => {
+      this.#writeAudited(caller, at, "vip_employee.edit_comment", email, () => {
         this.#setComment.run(comment, at, caller.tenantId, email);
       });
-      return this.#employee(caller, email) as VipStoredRow;
+      return this.#findEmployee(caller, email) as VipStoredRow;
     });
   }
 
   /** Excludes mailboxes, VIPs or not, known or not; returns how many weren't excluded yet. */
   remove(caller: Caller, at: string, emails: string[]): number {
     return transaction(this.#database, () => {
-      const affected = emails.filter((email) => !this.#excluded(caller, email));
+      const affected = emails.filter((email) => !this.#hasExclusion(caller, email));
       for (const email of affected) {
-        this.#audited(caller, at, "vip_employee.remove", email, () => {
-          this.#exclude.run(caller.tenantId, email, at, caller.keyLabel);
-          this.#unset.run(caller.tenantId, email);
+        this.#writeAudited(caller, at, "vip_employee.remove", email, () => {
+          this.#addExclusion.run(caller.tenantId, email, at, caller.keyLabel);
+          this.#unsetVip.run(caller.tenantId, email);
         });
       }
       return affected.length;
     });
   }
 
-  #employee(
+  #findEmployee(
     caller: Caller,
     email: string,
   ): (Omit<VipStoredRow, "source"> & { source: VipStoredRow["source"] | null }) | undefined {
     return first(this.#find, caller.tenantId, email);
   }
 
-  #excluded(caller: Caller, email: string): boolean {
+  #hasExclusion(caller: Caller, email: string): boolean {
     return first(this.#isExcluded, caller.tenantId, email) !== undefined;
   }
 
   /** Does a write and tells the audit log the mailbox's states around it. */
-  #audited(caller: Caller, at: string, action: AuditAction, email: string, write: () => void): void {
-    const before = this.#state(caller, email);
+  #writeAudited(caller: Caller, at: string, action: AuditAction, email: string, write: () => void): void {
+    const before = this.#getAuditState(caller, email);
     write();
-    this.#audit.append(caller, at, action, email, { before, after: this.#state(caller, email) });
+    this.#audit.append(caller, at, action, email, { before, after: this.#getAuditState(caller, email) });
   }
 
-  #state(caller: Caller, email: string): unknown {
-    if (this.#excluded(caller, email)) return { email, excluded: true };
-    const employee = this.#employee(caller, email);
+  #getAuditState(caller: Caller, email: string): unknown {
+    if (this.#hasExclusion(caller, email)) return { email, excluded: true };
+    const employee = this.#findEmployee(caller, email);
     return employee?.source ? employee : null;
   }
 }

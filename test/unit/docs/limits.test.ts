@@ -9,10 +9,10 @@ const retries = new DocsPage("explanation/retries.md").text;
 const NUMBERS = [
   ["transport", "DEFAULT_MAX_RESPONSE_BYTES", 16 * 1024 * 1024, threats, "| an answer | 16 MiB"],
   ["json", "MAX_JSON_VALUES", 1_000_000, threats, "a million JSON values"],
-  ["envelope", "MOST_ITEMS", 50_000, threats, "50,000 items |"],
+  ["envelope", "MAX_RESPONSE_ITEMS", 50_000, threats, "50,000 items |"],
   ["paging", "MAX_ITEMS", 500_000, threats, "500,000 items"],
-  ["paging", "MAX_PAGES_OF_ANY", 50_000, threats, "50,000 pages"],
-  ["paging", "MAX_READING_MS", 30 * 60_000, threats, "half an hour"],
+  ["paging", "ABSOLUTE_MAX_PAGES", 50_000, threats, "50,000 pages"],
+  ["paging", "MAX_READ_MS", 30 * 60_000, threats, "half an hour"],
   ["fields", "MAX_ID_LENGTH", 1_000, threats, "| an id | 1,000 characters"],
   ["retry-policy", "MAX_TRIES", 4, retries, "up to 4 times in all"],
   ["retry-policy", "MAX_CHECKED_TRIES", 3, retries, "is sent again, at most twice"],
@@ -24,7 +24,7 @@ const NUMBERS = [
   ["retry-policy", "MAX_RETRY_BUDGET", 100, retries, "up to 100;"],
   ["retry-policy", "CIRCUIT_FAILURE_BURSTS", 6, retries, "After six consecutive failure bursts"],
   ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "opens for 30 seconds"],
-  ["adaptive-limit", "FIRST_CONCURRENCY", 16, retries, "16 at first"],
+  ["adaptive-limit", "INITIAL_CONCURRENCY", 16, retries, "16 at first"],
 ] as const;
 
 test.for(NUMBERS)("%s.ts: %s is as a page tells it", ([file, name, value, page, words]) => {

@@ -93,7 +93,7 @@ it("is thought of wherever a child is started", () => {
   const running = files.filter(
     (file) =>
       /provider\/(commands|engine|gitops)\//.test(file) &&
-      /(?<!function )\brunCommand\(|\b(context\.)?run\("|\brun\(command,/.test(source(file)),
+      /(?<!function )\brunCommand\(|\b(context\.)?run(Program)?\("|\brun\(command,/.test(source(file)),
   );
   expect(running.sort()).toEqual([
     "provider/commands/doctor/local-checks.ts",

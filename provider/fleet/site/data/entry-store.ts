@@ -71,84 +71,95 @@ export interface FleetEntries {
 
 /** Collects the entries of a fleet. Stores the entries of an included file only once for all tenants. */
 export class EntryStore {
-  readonly #numbers = new Map<string, number>();
-  readonly #stored: Stored[] = [];
-  readonly #declared = new Map<string, number[]>();
+  readonly #indexByKey = new Map<string, number>();
+  readonly #stored: StoredRow[] = [];
+  readonly #declaredIndexes = new Map<string, number[]>();
   /** The declared entries of tenants that have not been read yet: `deny evil.example`. */
-  readonly #awaited = new Map<string, ReadonlySet<string>>();
-  readonly #others = new Map<string, readonly Unlike[]>();
-  readonly #mail = new Map<string, MailSeen>();
+  readonly #pendingKeys = new Map<string, ReadonlySet<string>>();
+  readonly #undeclared = new Map<string, readonly Unlike[]>();
+  readonly #mailByTenant = new Map<string, MailSeen>();
 
   /** Adds the declarations of a tenant's files. */
   add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
-    this.#declared.set(
+    this.#declaredIndexes.set(
       name,
-      [...entries, ...vips].map((one) => this.#store(rowOf(one), one.place.file, one.place.line)),
+      [...entries, ...vips].map((one) => this.#store(buildDeclaredRow(one), one.place.file, one.place.line)),
     );
     const keys = [
       ...entries.map(({ list, key }) => `${list} ${key}`),
       ...vips.map(({ key }) => `vip ${key}`),
     ];
-    this.#awaited.set(name, new Set(keys));
+    this.#pendingKeys.set(name, new Set(keys));
   }
 
   /** Adds the actual entries of the same tenant. Keeps only those that its files don't declare, and that they may leave alone. */
   observed(name: string, { entries, vips }: Pick<Observed, "entries" | "vips">): void {
-    const declared = this.#awaited.get(name) ?? new Set();
-    this.#awaited.delete(name);
-    const others: Unlike[] = [];
+    const declared = this.#pendingKeys.get(name) ?? new Set();
+    this.#pendingKeys.delete(name);
+    const undeclared: Unlike[] = [];
     for (const [key, rows] of entries) {
       for (const one of rows) {
         const { list, value, verdict_scope: scope, created_by: by, created_at: at } = one;
         if (declared.has(`${list} ${key}`)) continue;
-        const row = heldRow(list, canonicalValue(value), scope === DEFAULT_VERDICT_SCOPE ? "" : scope, one);
-        others.push([this.#store(row, "", 0), "ignored", printed(by), timeText(at ?? "")]);
+        const row = buildUndeclaredRow(
+          list,
+          canonicalValue(value),
+          scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
+          one,
+        );
+        undeclared.push([this.#store(row, "", 0), "ignored", formatField(by), formatTime(at ?? "")]);
       }
     }
     for (const [key, row] of vips) {
       if (declared.has(`vip ${key}`) || !isStored(row)) continue;
-      const held = heldRow("vip", canonicalMailbox(row.email ?? key), "", row);
-      others.push([
-        this.#store(held, "", 0),
+      const undeclaredRow = buildUndeclaredRow("vip", canonicalMailbox(row.email ?? key), "", row);
+      undeclared.push([
+        this.#store(undeclaredRow, "", 0),
         "ignored",
-        printed(row.added_by),
-        timeText(row.date_added ?? ""),
+        formatField(row.added_by),
+        formatTime(row.date_added ?? ""),
       ]);
     }
-    if (others.length > 0) this.#others.set(name, others);
+    if (undeclared.length > 0) this.#undeclared.set(name, undeclared);
   }
 
   /** Deletes the actual entries and the mail evidence of a tenant. Keeps the declarations of its files. */
   forget(name: string): void {
-    this.#others.delete(name);
-    this.#mail.delete(name);
+    this.#undeclared.delete(name);
+    this.#mailByTenant.delete(name);
   }
 
   /** Adds the evidence from the same tenant's mail about its declared and actual entries. */
   mail(name: string, base: EvidenceBase): void {
     const { days, threats, reports, missing } = base.summary;
     const indexes = [
-      ...(this.#declared.get(name) ?? []),
-      ...(this.#others.get(name) ?? []).map(([index]) => index),
+      ...(this.#declaredIndexes.get(name) ?? []),
+      ...(this.#undeclared.get(name) ?? []).map(([index]) => index),
     ];
-    const seen = [...new Set(indexes)].flatMap((index): MailSeen["seen"] => {
+    const matches = [...new Set(indexes)].flatMap((index): MailSeen["seen"] => {
       const [list = "", value = ""] = this.#stored[index]?.row ?? [];
-      const told = mailSeenOf(base, list, value);
-      return told === undefined ? [] : [[index, told]];
+      const matchText = mailSeenOf(base, list, value);
+      return matchText === undefined ? [] : [[index, matchText]];
     });
-    this.#mail.set(name, { days, threats, reports, missing: missing.map((text) => printed(text)), seen });
+    this.#mailByTenant.set(name, {
+      days,
+      threats,
+      reports,
+      missing: missing.map((text) => formatField(text)),
+      seen: matches,
+    });
   }
 
   /** Returns all entries in the order of files and lines, with the differences of each tenant. */
   finish(tenants: readonly TenantStatus[]): FleetEntries {
-    const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
-    const used = new Set([...this.#declared.values()].flat());
-    for (const [index] of [...unlike.values()].flat()) used.add(index);
+    const deviationsByTenant = new Map(tenants.map((tenant) => [tenant.name, this.#getDeviations(tenant)]));
+    const used = new Set([...this.#declaredIndexes.values()].flat());
+    for (const [index] of [...deviationsByTenant.values()].flat()) used.add(index);
     // Drops entries that only occur in discarded data of a tenant, so that they never reach a file.
     const order = [...used].sort((one, other) => this.#compare(one, other));
     const numbers: number[] = [];
     for (const [number, index] of order.entries()) numbers[index] = number;
-    const numberOf = (index: number): number => numbers[index] ?? 0;
+    const getNumber = (index: number): number => numbers[index] ?? 0;
     return {
       rows: order.flatMap((index) => {
         const stored = this.#stored[index];
@@ -158,10 +169,10 @@ export class EntryStore {
         tenants.map(({ name }) => [
           name,
           {
-            ...this.#mailOf(name, numberOf),
-            ranges: rangesOf((this.#declared.get(name) ?? []).map(numberOf)),
-            unlike: (unlike.get(name) ?? []).map(
-              ([index, what, by, at]): Unlike => [numberOf(index), what, by, at],
+            ...this.#getMail(name, getNumber),
+            ranges: buildRanges((this.#declaredIndexes.get(name) ?? []).map(getNumber)),
+            unlike: (deviationsByTenant.get(name) ?? []).map(
+              ([index, kind, by, at]): Unlike => [getNumber(index), kind, by, at],
             ),
           },
         ]),
@@ -169,10 +180,10 @@ export class EntryStore {
     };
   }
 
-  #mailOf(name: string, numberOf: (index: number) => number): Pick<TenantEntries, "mail"> {
-    const mail = this.#mail.get(name);
+  #getMail(name: string, getNumber: (index: number) => number): Pick<TenantEntries, "mail"> {
+    const mail = this.#mailByTenant.get(name);
     if (mail === undefined) return {};
-    const seen = mail.seen.map(([index, told]) => [numberOf(index), told] as const);
+    const seen = mail.seen.map(([index, evidenceText]) => [getNumber(index), evidenceText] as const);
     return { mail: { ...mail, seen } };
   }
 
@@ -186,66 +197,75 @@ export class EntryStore {
 
   #store(row: EntryRow, file: string, line: number): number {
     const key = `${file}\n${row.join("\n")}`;
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#indexByKey.get(key);
+    if (existing !== undefined) return existing;
     const number = this.#stored.push({ row, file, line }) - 1;
-    this.#numbers.set(key, number);
+    this.#indexByKey.set(key, number);
     return number;
   }
 
-  #unlikeOf(tenant: TenantStatus): readonly Unlike[] {
-    const told = this.#toldOf(tenant);
-    const others = this.#others.get(tenant.name) ?? [];
-    if (others.length === 0) return told;
-    const identity = ([entry]: Unlike): string => this.#identityOf(entry);
-    const known = new Set(told.map(identity));
-    return [...told, ...others.filter((one) => !known.has(identity(one)))];
+  #getDeviations(tenant: TenantStatus): readonly Unlike[] {
+    const reported = this.#getReportedDeviations(tenant);
+    const undeclared = this.#undeclared.get(tenant.name) ?? [];
+    if (undeclared.length === 0) return reported;
+    const identity = ([entry]: Unlike): string => this.#getIdentity(entry);
+    const existing = new Set(reported.map(identity));
+    return [...reported, ...undeclared.filter((one) => !existing.has(identity(one)))];
   }
 
-  #identityOf(index: number): string {
+  #getIdentity(index: number): string {
     const { row: [list = "", value = "", , scope = ""] = [] } = this.#stored[index] ?? {};
-    return identityOf(list, value, scope);
+    return getEntryIdentity(list, value, scope);
   }
 
   /** The differences that the status reports as drift, behind or unattributed. */
-  #toldOf({ name, standing, drift, behind, unattributed = [] }: TenantStatus): readonly Unlike[] {
+  #getReportedDeviations({
+    name,
+    standing,
+    drift,
+    behind,
+    unattributed = [],
+  }: TenantStatus): readonly Unlike[] {
     if (drift.length + behind.length + unattributed.length === 0) return [];
-    const isFirst = standing !== "not-known";
+    const isUndeployed = standing !== "not-known";
     const declared = new Map(
-      (this.#declared.get(name) ?? []).map((index) => [this.#identityOf(index), index] as const),
+      (this.#declaredIndexes.get(name) ?? []).map((index) => [this.#getIdentity(index), index] as const),
     );
-    const told = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
+    const toDeviations = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
       const { what, list, value, scope = "", there } = difference;
-      const [by, at] = [excerpt(onOneLine(there?.by ?? "")), timeText(there?.at ?? "")];
-      const row = heldRow(list === "vip" ? list : (there?.list ?? list), value, scope, there);
-      const held = (how: UnlikeWhat): Unlike => [this.#store(row, "", 0), how, by, at];
-      if (what === "added") return [held("undeclared")];
-      if (what === "leaving") return [held("leaving")];
+      const [author, at] = [excerpt(onOneLine(there?.by ?? "")), formatTime(there?.at ?? "")];
+      const row = buildUndeclaredRow(list === "vip" ? list : (there?.list ?? list), value, scope, there);
+      const toUndeclared = (kind: UnlikeWhat): Unlike => [this.#store(row, "", 0), kind, author, at];
+      if (what === "added") return [toUndeclared("undeclared")];
+      if (what === "leaving") return [toUndeclared("leaving")];
       const index = declared.get(
-        identityOf(difference.declared?.list ?? list, printed(value), printed(scope)),
+        getEntryIdentity(difference.declared?.list ?? list, formatField(value), formatField(scope)),
       );
-      const isMoved = there?.list !== undefined && there.list !== difference.declared?.list;
-      if (index === undefined) return what === "missing" ? [] : [held("undeclared")];
+      const isOnOtherList = there?.list !== undefined && there.list !== difference.declared?.list;
+      if (index === undefined) return what === "missing" ? [] : [toUndeclared("undeclared")];
       if (what === "missing") return [[index, isBehind ? "to-add" : "missing", "", ""]];
       // On the other list the entry has another effect, so it appears there as well.
-      return [[index, isBehind ? "to-change" : "changed", by, at], ...(isMoved ? [held("undeclared")] : [])];
+      return [
+        [index, isBehind ? "to-change" : "changed", author, at],
+        ...(isOnOtherList ? [toUndeclared("undeclared")] : []),
+      ];
     };
     return [
-      ...drift.flatMap((one) => told(one, false)),
-      ...behind.flatMap((one) => told(one, true)),
-      ...unattributed.flatMap((one) => told(one, isFirst)),
+      ...drift.flatMap((one) => toDeviations(one, false)),
+      ...behind.flatMap((one) => toDeviations(one, true)),
+      ...unattributed.flatMap((one) => toDeviations(one, isUndeployed)),
     ];
   }
 }
 
-interface Stored {
+interface StoredRow {
   readonly row: EntryRow;
   readonly file: string;
   readonly line: number;
 }
 
 /** Converts numbers to ranges of consecutive ones. */
-function rangesOf(numbers: readonly number[]): readonly (readonly [number, number])[] {
+function buildRanges(numbers: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {
     const last = ranges.at(-1);
@@ -255,53 +275,58 @@ function rangesOf(numbers: readonly number[]): readonly (readonly [number, numbe
   return ranges;
 }
 
-function identityOf(list: string, value: string, scope: string): string {
+function getEntryIdentity(list: string, value: string, scope: string): string {
   return [list, value, scope].join("\n");
 }
 
 /** Longer comments are cut off. The files have the full text. */
-const LONGEST = 500;
+const MAX_TEXT_LENGTH = 500;
 
-function printed(value: unknown): string {
-  return value == null ? "" : excerpt(onOneLine(String(value)), LONGEST);
+function formatField(value: unknown): string {
+  return value == null ? "" : excerpt(onOneLine(String(value)), MAX_TEXT_LENGTH);
 }
 
-function rowOf(one: DeclaredEntry | DeclaredVip): EntryRow {
-  const { reviewed, place } = one;
-  const isVip = one.kind === "vip";
-  const value = isVip ? one.email : one.value;
-  return rowWith({
-    list: isVip ? "vip" : one.list,
+function buildDeclaredRow(entry: DeclaredEntry | DeclaredVip): EntryRow {
+  const { reviewed, place } = entry;
+  const isVip = entry.kind === "vip";
+  const value = isVip ? entry.email : entry.value;
+  return buildRow({
+    list: isVip ? "vip" : entry.list,
     value,
-    type: isVip ? undefined : one.entryType,
-    scope: isVip || one.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope,
-    ...textsOf(one),
-    reviewed: reviewedText(reviewed),
+    type: isVip ? undefined : entry.entryType,
+    scope: isVip || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope,
+    ...textsOf(entry),
+    reviewed: formatReview(reviewed),
     place: `${place.file}:${place.line}`,
   });
 }
 
-function reviewedText(reviewed: DeclaredEntry["reviewed"]): string | undefined {
+function formatReview(reviewed: DeclaredEntry["reviewed"]): string | undefined {
   if (reviewed === undefined) return undefined;
   const { on, by, reason } = reviewed;
   return [on, by && `by ${by}`, reason].filter((part) => part !== undefined && part !== "").join(", ");
 }
 
 /** Formats a time to the minute. An invalid time is shown unchanged. */
-function timeText(time: string): string {
+function formatTime(time: string): string {
   return minute(time)
     .map((word) => (typeof word === "string" ? word : excerpt(word.given, 40)))
     .join("");
 }
 
 /** A row for an actual entry that no file declares in this form. */
-function heldRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
-  return rowWith({ ...sentOf(held), list, value, scope });
+function buildUndeclaredRow(
+  list: string,
+  value: string,
+  scope: string | undefined,
+  held: object = {},
+): EntryRow {
+  return buildRow({ ...sentOf(held), list, value, scope });
 }
 
 /** Orders values by their fields, and omits trailing empty ones. */
-function rowWith(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
-  const told: typeof values = { ...values, unicode: unicodeOf(values.value) };
-  const row = ENTRY_FIELDS.map((field) => printed(told[field]));
+function buildRow(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
+  const fieldValues: typeof values = { ...values, unicode: unicodeOf(values.value) };
+  const row = ENTRY_FIELDS.map((field) => formatField(fieldValues[field]));
   return row.slice(0, row.findLastIndex((text) => text !== "") + 1);
 }

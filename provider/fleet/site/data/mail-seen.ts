@@ -15,7 +15,7 @@ export interface MailSeen {
 }
 
 /** The maximum number of verdicts to name. */
-const MOST_VERDICTS = 3;
+const MAX_VERDICTS = 3;
 
 /**
  * Describes the mail evidence about an entry or VIP on one line. Undefined if there is none.
@@ -28,13 +28,15 @@ export function mailSeenOf(base: EvidenceBase, list: string, value: string): str
   const evidence = threats.length + reports.length === 0 ? undefined : evidenceOf(base, subject);
   if (evidence === undefined) return undefined;
   const { verdicts, last, recipientCount, vipCount } = evidence;
-  const named = verdicts.slice(0, MOST_VERDICTS).map(({ name, count }) => `${count} ${excerpt(name, 40)}`);
-  const others = verdicts.length - named.length;
+  const verdictTexts = verdicts
+    .slice(0, MAX_VERDICTS)
+    .map(({ name, count }) => `${count} ${excerpt(name, 40)}`);
+  const otherCount = verdicts.length - verdictTexts.length;
   const parts = [
     ...(evidence.threats === 0
       ? []
       : [
-          `${counted(evidence.threats, "threat")}: ${named.join(", ")}${others > 0 ? ` and ${counted(others, "other verdict")}` : ""}`,
+          `${counted(evidence.threats, "threat")}: ${verdictTexts.join(", ")}${otherCount > 0 ? ` and ${counted(otherCount, "other verdict")}` : ""}`,
           ...(list === "vip"
             ? []
             : [

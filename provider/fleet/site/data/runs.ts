@@ -28,25 +28,27 @@ const runSchema = z
 export type SiteRun = z.output<typeof runSchema>;
 
 /** The maximum number of names to store, to keep the file small. */
-const MOST_NAMED = 1_000;
+const MAX_NAMED_TENANTS = 1_000;
 
 /** Extracts the results to store from a reading. */
 export function runOf({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
-  const named = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MOST_NAMED);
-  const byStanding = Map.groupBy(tenants, ({ standing }) => standing);
+  const namedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_NAMED_TENANTS);
+  const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
   return {
     format: RUN_FORMAT,
     at,
     tenants: tenants.length,
-    standings: Object.fromEntries([...byStanding].map(([standing, some]) => [standing, some.length])),
+    standings: Object.fromEntries(
+      [...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length]),
+    ),
     drift: tenants.reduce((sum, { drift }) => sum + drift.length, 0),
     ends: ends.filter(({ isOver }) => !isOver).length,
     over: ends.filter(({ isOver }) => isOver).length,
     reviews: reviews.length,
     off: Object.fromEntries(
-      [...Map.groupBy(named, ({ standing }) => standing)].map(([standing, some]) => [
-        standing,
-        some.map(({ name }) => name),
+      [...Map.groupBy(namedTenants, ({ standing }) => standing)].map(([syncStatus, members]) => [
+        syncStatus,
+        members.map(({ name }) => name),
       ]),
     ),
   };
@@ -63,20 +65,21 @@ export function readRun(text: string): SiteRun | undefined {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** For how many days all runs are kept. Before that, only the last run of each day. */
-const WHOLE_DAYS = 7;
+const FULL_HISTORY_DAYS = 7;
 /** For how many earlier days a run is kept. Counts the days instead of using their age, so that a wrong clock doesn't delete any. */
-const KEPT_DAYS = 400;
+const MAX_DAILY_RUNS = 400;
 
 /**
  * Returns the runs to keep when one more is added, oldest first: all of the last 7 days, and the last one of each of the 400 days before.
  */
 export function keptRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
   const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
-  const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= WHOLE_DAYS * DAY_MS;
+  const isRecent = ({ at }: SiteRun): boolean =>
+    Date.parse(run.at) - Date.parse(at) <= FULL_HISTORY_DAYS * DAY_MS;
   const daily = byTime.filter(
     (one, index) => !isRecent(one) && byTime[index + 1]?.at.slice(0, 10) !== one.at.slice(0, 10),
   );
-  return [...daily.slice(-KEPT_DAYS), ...byTime.filter(isRecent)];
+  return [...daily.slice(-MAX_DAILY_RUNS), ...byTime.filter(isRecent)];
 }
 
 /** The file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
@@ -86,11 +89,11 @@ export function runFile({ at }: SiteRun): string {
 
 /** Finds the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined if it was in step. */
 export function sinceWhen(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
-  const standingIn = ({ off }: SiteRun) =>
+  const getRunStatus = ({ off }: SiteRun) =>
     STANDINGS.find((standing) => off[standing]?.includes(name) === true);
   const last = runs.at(-1);
-  const now = last && standingIn(last);
-  if (now === undefined) return undefined;
-  const before = runs.findLastIndex((run) => standingIn(run) !== now);
-  return runs[before + 1];
+  const currentStatus = last && getRunStatus(last);
+  if (currentStatus === undefined) return undefined;
+  const previousIndex = runs.findLastIndex((run) => getRunStatus(run) !== currentStatus);
+  return runs[previousIndex + 1];
 }

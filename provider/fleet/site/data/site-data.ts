@@ -46,10 +46,10 @@ export class AllowAges {
     this.#counts.set(name, counts);
     for (const row of rows) {
       if (row.list !== "allow") continue;
-      const made = instantOf(row.created_at ?? undefined);
-      const days = made === undefined ? Number.NaN : (this.#nowMs - made) / DAY_MS;
-      const age = AGES.findIndex((one) => days <= one.days);
-      const index = age < 0 ? AGES.length - 1 : age;
+      const createdAtMs = instantOf(row.created_at ?? undefined);
+      const days = createdAtMs === undefined ? Number.NaN : (this.#nowMs - createdAtMs) / DAY_MS;
+      const bucket = AGES.findIndex((one) => days <= one.days);
+      const index = bucket < 0 ? AGES.length - 1 : bucket;
       counts[index] = (counts[index] ?? 0) + 1;
     }
   }
@@ -62,7 +62,7 @@ export class AllowAges {
   /** The counts by {@link AGES}; undefined if no tenant was read. */
   get counts(): readonly number[] | undefined {
     if (this.#counts.size === 0) return undefined;
-    const all = [...this.#counts.values()];
-    return AGES.map((_, index) => all.reduce((sum, counts) => sum + (counts[index] ?? 0), 0));
+    const allCounts = [...this.#counts.values()];
+    return AGES.map((_, index) => allCounts.reduce((sum, counts) => sum + (counts[index] ?? 0), 0));
   }
 }

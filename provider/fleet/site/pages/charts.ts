@@ -14,34 +14,34 @@ export interface Series {
  */
 export function lineChart(title: string, times: readonly string[], series: readonly Series[]): Html {
   const [first = "", last = ""] = [times[0], times.at(-1)];
-  const [from, until] = [Date.parse(first), Date.parse(last)];
-  const top = niceTop(Math.max(...series.flatMap(({ values }) => values)));
+  const [from, to] = [Date.parse(first), Date.parse(last)];
+  const axisMax = roundUpAxis(Math.max(...series.flatMap(({ values }) => values)));
   const x = (time: string): string =>
-    ((until === from ? 0 : (Date.parse(time) - from) / (until - from)) * WIDTH).toFixed(1);
-  const y = (value: number): string => ((1 - value / top) * HEIGHT).toFixed(1);
-  const isBrief = until - from < 2 * 24 * 60 * 60 * 1_000;
-  const shown = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
+    ((to === from ? 0 : (Date.parse(time) - from) / (to - from)) * WIDTH).toFixed(1);
+  const y = (value: number): string => ((1 - value / axisMax) * HEIGHT).toFixed(1);
+  const isBrief = to - from < 2 * 24 * 60 * 60 * 1_000;
+  const formatTime = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
   const points = ({ values }: Series) =>
     times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
   return html`<figure class="chart"><figcaption>${title}</figcaption>
-<div class="ends" aria-hidden="true"><span>${number(top)}</span></div>
+<div class="ends" aria-hidden="true"><span>${number(axisMax)}</span></div>
 <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
     (one, index) => html`<polyline class="series-${index}" points="${points(one)}"/>`,
   )}</svg>
-<div class="ends" aria-hidden="true"><span>${shown(first)}</span><span>${shown(last)}</span></div>
+<div class="ends" aria-hidden="true"><span>${formatTime(first)}</span><span>${formatTime(last)}</span></div>
 <ul class="key">${series.map(
     ({ name, values }, index) =>
       html`<li class="series-${index}">${name}: ${number(values.at(-1) ?? 0)}</li>`,
   )}</ul>
-${tableOf(title, times, series)}</figure>`;
+${renderChartTable(title, times, series)}</figure>`;
 }
 
 const WIDTH = 600;
 const HEIGHT = 150;
 /** The maximum number of times in the table, which shows the latest. The files of the runs have all of them. */
-const MOST_ROWS = 60;
+const MAX_TABLE_ROWS = 60;
 
-function tableOf(title: string, times: readonly string[], series: readonly Series[]): Html {
+function renderChartTable(title: string, times: readonly string[], series: readonly Series[]): Html {
   const rows = times
     .map(
       (time, index) =>
@@ -50,7 +50,7 @@ function tableOf(title: string, times: readonly string[], series: readonly Serie
         )}</tr>`,
     )
     .reverse()
-    .slice(0, MOST_ROWS);
+    .slice(0, MAX_TABLE_ROWS);
   return html`<details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">Read (UTC)</th>${series.map(
     ({ name }) => html`<th scope="col">${name}</th>`,
   )}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
@@ -61,16 +61,16 @@ export function barTable(
   title: string,
   bars: readonly { readonly name: string; readonly count: number; readonly isOld?: boolean }[],
 ): Html {
-  const most = Math.max(1, ...bars.map(({ count }) => count));
+  const maxCount = Math.max(1, ...bars.map(({ count }) => count));
   return html`<figure class="chart bars"><figcaption>${title}</figcaption><div class="table" tabindex="0" role="region" aria-label="${title}"><table><tbody>${bars.map(
     ({ name, count, isOld = false }) =>
-      html`<tr class="${isOld ? "old" : "new"}"><th scope="row">${name}</th><td><svg aria-hidden="true"><rect width="${((count / most) * 100).toFixed(1)}%" height="100%" rx="3"/></svg></td><td>${number(count)}</td></tr>`,
+      html`<tr class="${isOld ? "old" : "new"}"><th scope="row">${name}</th><td><svg aria-hidden="true"><rect width="${((count / maxCount) * 100).toFixed(1)}%" height="100%" rx="3"/></svg></td><td>${number(count)}</td></tr>`,
   )}</tbody></table></div></figure>`;
 }
 
 /** Rounds up to a round number. */
-function niceTop(highest: number): number {
+function roundUpAxis(highest: number): number {
   if (highest <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(highest));
-  return [1, 2, 5, 10].map((step) => step * power).find((top) => top >= highest) ?? highest;
+  return [1, 2, 5, 10].map((step) => step * power).find((axisMax) => axisMax >= highest) ?? highest;
 }

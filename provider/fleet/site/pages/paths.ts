@@ -1,20 +1,20 @@
 import { createHash } from "node:crypto";
 
 /** The names of devices on Windows, with any extension. */
-const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
 /** The path of a tenant's page, relative to the site. It is the same in each run, and unique for each name on any file system. */
 export function tenantPage(name: string): string {
-  return `tenants/${fileName(name)}.html`;
+  return `tenants/${toFileName(name)}.html`;
 }
 
 /** The path of a rollout's page, with the same properties. */
 export function rolloutPage(id: string): string {
-  return `rollouts/${fileName(id)}.html`;
+  return `rollouts/${toFileName(id)}.html`;
 }
 
-function fileName(name: string): string {
-  const isPlain = /^[a-z0-9][a-z0-9_.-]{0,100}$/.test(name) && !DEVICE.test(name);
+function toFileName(name: string): string {
+  const isPlain = /^[a-z0-9][a-z0-9_.-]{0,100}$/.test(name) && !WINDOWS_DEVICE.test(name);
   if (isPlain) return name;
   return `t-${name
     .slice(0, 100)

@@ -12,7 +12,7 @@ import { waveTimes } from "../../../rollout/report/wave-times";
 import { excerpt } from "../../../settings/text";
 import { rolloutPage, tenantPage } from "./paths";
 
-const TONES: Readonly<Record<RolloutMood, string>> = {
+const STATE_CLASSES: Readonly<Record<RolloutMood, string>> = {
   danger: "is-stopped",
   warning: "is-waiting",
   none: "is-done",
@@ -22,7 +22,7 @@ const TONES: Readonly<Record<RolloutMood, string>> = {
 /** Renders the state of a rollout with its colour. */
 export function rolloutState(report: RolloutReport): Html {
   const { mood, verdict } = toldRollout(report);
-  return html`<span class="state ${TONES[mood]}">${verdict}</span>`;
+  return html`<span class="state ${STATE_CLASSES[mood]}">${verdict}</span>`;
 }
 
 /** Renders links to the pages of rollouts and tenants, if the site has these pages. */
@@ -42,39 +42,39 @@ export class PageLinks {
   }
 
   rollout(id: string): Html {
-    const shown = html`<bdi>${excerpt(id)}</bdi>`;
-    return this.#rollouts.has(id) ? html`<a href="${this.#root}${rolloutPage(id)}">${shown}</a>` : shown;
+    const label = html`<bdi>${excerpt(id)}</bdi>`;
+    return this.#rollouts.has(id) ? html`<a href="${this.#root}${rolloutPage(id)}">${label}</a>` : label;
   }
 
   tenants(names: readonly string[]): Html {
     return html`${names.map((name, index) => {
-      const shown = html`<bdi>${excerpt(name)}</bdi>`;
+      const label = html`<bdi>${excerpt(name)}</bdi>`;
       const link = this.#tenants.has(name)
-        ? html`<a href="${this.#root}${tenantPage(name)}">${shown}</a>`
-        : shown;
+        ? html`<a href="${this.#root}${tenantPage(name)}">${label}</a>`
+        : label;
       return html`${index === 0 ? "" : ", "}${link}`;
     })}`;
   }
 
   /** Renders which rollout this one rolls back, and which rollouts roll this one back. */
   rollbacks({ id, rollsBack, rolledBackBy }: RolloutReport): Html {
-    const others = [...this.#rollouts.values()].filter((other) => other.rollsBack === id);
-    const by = new Set([
+    const otherRollouts = [...this.#rollouts.values()].filter((other) => other.rollsBack === id);
+    const rollbackIds = new Set([
       ...(rolledBackBy === undefined ? [] : [rolledBackBy]),
-      ...others.map((other) => other.id),
+      ...otherRollouts.map((other) => other.id),
     ]);
     return html`${rollsBack === undefined ? "" : html`<p>Rolls back ${this.rollout(rollsBack)}.</p>`}${
-      by.size === 0
+      rollbackIds.size === 0
         ? ""
-        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...by].map((one, index) => html`${index === 0 ? "" : ", "}${this.rollout(one)}`)}.</p>`
+        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...rollbackIds].map((one, index) => html`${index === 0 ? "" : ", "}${this.rollout(one)}`)}.</p>`
     }`;
   }
 }
 
 /** Renders a change and its tenants. */
-export function changeHtml(change: KeptChange, where: Html): Html {
+export function changeHtml(change: KeptChange, tenantsHtml: Html): Html {
   const { words, more = [] } = changeLine(change);
-  return html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span><div>${htmlWords(words)} ${where}${more.map(
+  return html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span><div>${htmlWords(words)} ${tenantsHtml}${more.map(
     (one) => html`<p class="facts">${htmlWords(one)}</p>`,
   )}</div></li>
 `;
@@ -112,49 +112,54 @@ export function prunedWords({ prunedAt }: ShownRollout): Words | undefined {
 export function timeline(report: RolloutReport): Html {
   const times = waveTimes(report);
   const { waves: states } = rolloutWords(report);
-  const spans = report.waves.map((wave) => ({ wave, ...spanOf(wave, times.get(wave.name)?.lastAt) }));
-  const started = spans.flatMap(({ from, soaked }) => (from === undefined ? [] : [[from, soaked] as const]));
+  const waveSpans = report.waves.map((wave) => ({
+    wave,
+    ...getWaveSpan(wave, times.get(wave.name)?.lastAt),
+  }));
+  const started = waveSpans.flatMap(({ from, soaked }) =>
+    from === undefined ? [] : [[from, soaked] as const],
+  );
   const first = Math.min(...started.map(([from]) => from));
-  const all = Math.max(1, Math.max(...started.map(([, until]) => until)) - first);
-  const part = (ms: number): string => `${((ms / all) * 100).toFixed(2)}%`;
-  return html`<ul class="timeline">${spans.map(({ wave, from, until, soaked }) => {
+  const totalMs = Math.max(1, Math.max(...started.map(([, until]) => until)) - first);
+  const formatPercent = (ms: number): string => `${((ms / totalMs) * 100).toFixed(2)}%`;
+  return html`<ul class="timeline">${waveSpans.map(({ wave, from, until, soaked }) => {
     const bars =
       from === undefined
         ? ""
-        : html`<rect class="ran" x="${part(from - first)}" width="${part(Math.max(until - from, all / 200))}" height="100%"/>${
+        : html`<rect class="ran" x="${formatPercent(from - first)}" width="${formatPercent(Math.max(until - from, totalMs / 200))}" height="100%"/>${
             soaked > until
-              ? html`<rect class="soaked" x="${part(until - first)}" width="${part(soaked - until)}" height="100%"/>`
+              ? html`<rect class="soaked" x="${formatPercent(until - first)}" width="${formatPercent(soaked - until)}" height="100%"/>`
               : ""
           }`;
-    const took =
+    const durationText =
       from === undefined
         ? ""
         : html`, took ${duration(until - from)}${soaked > until ? html`, waited ${duration(soaked - until)}` : ""}`;
-    return html`<li class="is-${wave.state}"><span class="of"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="took">${states[wave.state].word}: ${htmlWords(countWords(wave.counts, "no tenants"))}${took}</span></li>`;
+    return html`<li class="is-${wave.state}"><span class="of"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="took">${states[wave.state].word}: ${htmlWords(countWords(wave.counts, "no tenants"))}${durationText}</span></li>`;
   })}</ul>`;
 }
 
-interface Span {
+interface WaveSpan {
   readonly from: number | undefined;
   readonly until: number;
   readonly soaked: number;
 }
 
-function spanOf({ startedAt, finishedAt, soakUntil }: WaveReport, lastAt = ""): Span {
-  const [from, last, finished, soak] = [startedAt, lastAt, finishedAt, soakUntil].map((time) => {
+function getWaveSpan({ startedAt, finishedAt, soakUntil }: WaveReport, lastAt = ""): WaveSpan {
+  const [from, lastMs, finishedMs, soakMs] = [startedAt, lastAt, finishedAt, soakUntil].map((time) => {
     const ms = Date.parse(time ?? "");
     return Number.isNaN(ms) ? undefined : ms;
   });
   if (from === undefined) return { from, until: 0, soaked: 0 };
-  const until = Math.max(from, last ?? from);
-  return { from, until, soaked: Math.max(until, Math.min(soak ?? until, finished ?? soak ?? until)) };
+  const until = Math.max(from, lastMs ?? from);
+  return { from, until, soaked: Math.max(until, Math.min(soakMs ?? until, finishedMs ?? soakMs ?? until)) };
 }
 
 /** For example: `10 changed, 2 failed and 1 unchanged`. */
-export function countWords(counts: Readonly<Record<TenantState, number>>, none: string): Words {
+export function countWords(counts: Readonly<Record<TenantState, number>>, emptyText: string): Words {
   const states = Object.keys(TENANT_STATES) as TenantState[];
   const parts = states
     .filter((state) => counts[state] > 0)
     .map((state): Words => [`${number(counts[state])} ${TENANT_STATES[state].word}`]);
-  return parts.length === 0 ? [none] : enumerate(parts);
+  return parts.length === 0 ? [emptyText] : enumerate(parts);
 }

@@ -32,28 +32,28 @@ export interface RolloutPage {
 }
 
 /** Renders a rollout: its outcome, its waves, its failures, each change, each tenant, and its events. */
-export function rolloutHtml(shell: Shell, { shown, rollouts, tenants }: RolloutPage): string {
+export function rolloutHtml(layout: Shell, { shown, rollouts, tenants }: RolloutPage): string {
   const { report } = shown;
   const links = new PageLinks(rollouts, tenants, "../");
   const { mood, verdict, headline, standing, tallies } = toldRollout(report);
-  const pruned = prunedWords(shown);
-  return shellPage(shell, {
+  const prunedText = prunedWords(shown);
+  return shellPage(layout, {
     title: `Rollout ${report.id}`,
     path: rolloutPage(report.id),
     main: html`<p class="eyebrow">Rollout</p>
 <h1><bdi>${excerpt(report.id)}</bdi></h1>
 ${htmlVerdict(mood, verdict, headline)}
-${standing.length === 0 ? "" : html`<p>${htmlWords(standing)}</p>`}${links.rollbacks(report)}${pruned === undefined ? "" : html`<p>${htmlWords(pruned)}</p>`}
+${standing.length === 0 ? "" : html`<p>${htmlWords(standing)}</p>`}${links.rollbacks(report)}${prunedText === undefined ? "" : html`<p>${htmlWords(prunedText)}</p>`}
 <ul class="tallies">${tallies.map(
       ({ state, sign, word, count }) =>
         html`<li class="is-${state}"><b><i>${sign}</i> ${number(count)}</b>${word}</li>`,
     )}</ul>
-<div class="card"><dl>${factsOf(shown).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div>
+<div class="card"><dl>${buildRolloutFacts(shown).map(([label, text]) => html`<dt>${label}</dt><dd>${htmlWords(text)}</dd>`)}</dl></div>
 <section><h2>Waves</h2>${timeline(report)}</section>
-${failuresHtml(report, links)}${skippedHtml(report)}
-${changesHtml(shown, links)}
-${leftHtml(report, links)}
-${tenantsHtml(report, links)}
+${renderFailures(report, links)}${renderSkipped(report)}
+${renderRolloutChanges(shown, links)}
+${renderUnreverted(report, links)}
+${renderTenants(report, links)}
 <section><h2>Timeline</h2><ul class="log">${shown.happened.map((one) => {
       const { mark, words } = happenedLine(one);
       return html`<li><time>${mark}</time> <span>${htmlWords(words)}</span></li>`;
@@ -61,14 +61,14 @@ ${tenantsHtml(report, links)}
   });
 }
 
-function factsOf(shown: ShownRollout): readonly (readonly [label: string, words: Words])[] {
-  const { report, today } = shown;
-  const took = between(report.startedAt, report.finishedAt);
-  const [commit, by, [task]] = [commitWords(shown), plannedBy(shown), taskWords(report.task)];
+function buildRolloutFacts(details: ShownRollout): readonly (readonly [label: string, words: Words])[] {
+  const { report, today } = details;
+  const durationMs = between(report.startedAt, report.finishedAt);
+  const [commit, by, [task]] = [commitWords(details), plannedBy(details), taskWords(report.task)];
   const facts: readonly (readonly [label: string, words: Words | undefined])[] = [
-    ["Begun", startWords(shown)],
+    ["Begun", startWords(details)],
     ["Finished", report.finishedAt === undefined ? undefined : minute(report.finishedAt)],
-    ["Took", took === undefined ? undefined : [duration(took)]],
+    ["Took", durationMs === undefined ? undefined : [duration(durationMs)]],
     ["Planned by", by === undefined ? undefined : [given(by)]],
     ["Commit", commit],
     ["Task", task],
@@ -76,21 +76,21 @@ function factsOf(shown: ShownRollout): readonly (readonly [label: string, words:
     ["Expiry as of", [given(excerpt(today))]],
     ["Digest", report.digest === "" ? undefined : [given(excerpt(report.digest))]],
   ];
-  return facts.flatMap(([label, words]) => (words === undefined ? [] : [[label, words] as const]));
+  return facts.flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]));
 }
 
-function failuresHtml({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
+function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
   const failed = tenants.filter(({ state }) => state === "failed");
   if (failed.length === 0) return undefined;
   return html`<section><h2>Failures <span class="n">${number(failed.length)}</span></h2><ul class="points">${failed.map(
     (tenant) => {
       const { name, wave, error } = tenant;
-      const touched = touchedWords(tenant);
+      const touchedText = touchedWords(tenant);
       return html`<li><b>${links.tenants([name])}</b><p>Wave <bdi>${excerpt(wave)}</bdi></p>${
         error === undefined
           ? ""
           : html`<p class="why">${htmlWords([sentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
-              touched.length === 0 ? "" : html`<p>${htmlWords(touched)}</p>`
+              touchedText.length === 0 ? "" : html`<p>${htmlWords(touchedText)}</p>`
             }<p>${htmlWords(say`What to do: ${sentence(error.advice)}`)}</p>`
       }</li>
 `;
@@ -99,7 +99,7 @@ function failuresHtml({ tenants }: RolloutReport, links: PageLinks): Html | unde
 `;
 }
 
-function skippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
+function renderSkipped({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   return html`<section><h2>Skipped <span class="n">${number(skipped.length)}</span></h2><ul class="points">${skipped.map(
     (one) => html`<li>${htmlWords(skippedWords(one))}</li>`,
@@ -107,61 +107,65 @@ function skippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
 }
 
 /** The maximum number of changes on the page of a rollout. */
-const CHANGES = 500;
+const MAX_CHANGES = 500;
 
-function changesHtml({ report, tenants }: ShownRollout, links: PageLinks): Html {
-  const made = new Set(report.tenants.filter(({ state }) => state === "done").map(({ name }) => name));
-  const [done, others] = [true, false].map((is) =>
-    sharedChanges(tenants.filter(({ name }) => made.has(name) === is)),
+function renderRolloutChanges({ report, tenants }: ShownRollout, links: PageLinks): Html {
+  const changedTenants = new Set(
+    report.tenants.filter(({ state }) => state === "done").map(({ name }) => name),
+  );
+  const [appliedChanges, otherChanges] = [true, false].map((isChanged) =>
+    sharedChanges(tenants.filter(({ name }) => changedTenants.has(name) === isChanged)),
   );
   return html`<section id="changes"><h2>Changes</h2>${
-    made.size === 0 ? html`<p>No tenant was changed.</p>` : changeList(done ?? [], links)
+    changedTenants.size === 0
+      ? html`<p>No tenant was changed.</p>`
+      : renderChangeList(appliedChanges ?? [], links)
   }</section>${
-    (others ?? []).length === 0
+    (otherChanges ?? []).length === 0
       ? ""
-      : html`<section><h2>Changes not made, or only in part</h2>${changeList(others ?? [], links)}</section>`
+      : html`<section><h2>Changes not made, or only in part</h2>${renderChangeList(otherChanges ?? [], links)}</section>`
   }`;
 }
 
-function changeList(shared: readonly SharedChange<KeptChange>[], links: PageLinks): Html {
+function renderChangeList(shared: readonly SharedChange<KeptChange>[], links: PageLinks): Html {
   if (shared.length === 0) return html`<p>The journal has no change of these tenants.</p>`;
-  const more = shared.length - CHANGES;
-  return html`<ul class="edits">${shared.slice(0, CHANGES).map(({ change, names }) => changeHtml(change, whereHtml(names, links)))}</ul>${
-    more > 0
-      ? html`<p class="source">and ${number(more)} more, none more dangerous; <code>rollout show</code> lists them</p>`
+  const hiddenCount = shared.length - MAX_CHANGES;
+  return html`<ul class="edits">${shared.slice(0, MAX_CHANGES).map(({ change, names }) => changeHtml(change, renderTenantNames(names, links)))}</ul>${
+    hiddenCount > 0
+      ? html`<p class="source">and ${number(hiddenCount)} more, none more dangerous; <code>rollout show</code> lists them</p>`
       : ""
   }`;
 }
 
 /** The maximum number of a change's tenants to show without expanding the list. */
-const NAMES = 8;
+const MAX_INLINE_NAMES = 8;
 
-function whereHtml(names: readonly string[], links: PageLinks): Html {
-  if (names.length <= NAMES) return html`in ${links.tenants(names)}`;
+function renderTenantNames(names: readonly string[], links: PageLinks): Html {
+  if (names.length <= MAX_INLINE_NAMES) return html`in ${links.tenants(names)}`;
   return html`<details class="names"><summary>in ${counted(names.length, "tenant")}</summary>${links.tenants(names)}</details>`;
 }
 
 /** The maximum number of lines for each tenant. */
-const LEFT = 10;
+const MAX_UNREVERTED = 10;
 
 /** Renders the differences that the plans leave alone. */
-function leftHtml({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
-  const leaving = tenants.filter(({ left = [] }) => left.length > 0);
-  if (leaving.length === 0) return undefined;
-  return html`<section><h2>Left as it was <span class="n">${number(leaving.length)}</span></h2><ul class="points">${leaving.map(
+function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
+  const tenantsWithUnreverted = tenants.filter(({ left = [] }) => left.length > 0);
+  if (tenantsWithUnreverted.length === 0) return undefined;
+  return html`<section><h2>Left as it was <span class="n">${number(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
     ({ name, left = [] }) =>
-      html`<li><b>${links.tenants([name])}</b>${left.slice(0, LEFT).map((one) => html`<p>${htmlWords([sentence(excerpt(one, 500))])}</p>`)}</li>
+      html`<li><b>${links.tenants([name])}</b>${left.slice(0, MAX_UNREVERTED).map((one) => html`<p>${htmlWords([sentence(excerpt(one, 500))])}</p>`)}</li>
 `,
   )}</ul></section>`;
 }
 
-function tenantsHtml(report: RolloutReport, links: PageLinks): Html {
+function renderTenants(report: RolloutReport, links: PageLinks): Html {
   const { tenants } = report;
-  const words = rolloutWords(report);
+  const stateLabels = rolloutWords(report);
   const unchanged = tenants.filter(({ state }) => state === "unchanged").map(({ name }) => name);
-  const others = tenants.filter(({ state }) => state !== "unchanged");
+  const changedTenants = tenants.filter(({ state }) => state !== "unchanged");
   return html`<section id="tenants"><h2 id="outcomes">Tenants <span class="n">${number(tenants.length)}</span></h2>${
-    others.length === 0
+    changedTenants.length === 0
       ? ""
       : html`<div class="table outcomes" tabindex="0" role="region" aria-labelledby="outcomes"><table class="rows"><thead><tr>${[
           "Tenant",
@@ -170,7 +174,7 @@ function tenantsHtml(report: RolloutReport, links: PageLinks): Html {
           "Changes",
           "Took",
         ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
-${others.map((tenant) => rowHtml(tenant, words, links))}</tbody></table></div>`
+${changedTenants.map((tenant) => renderTenantRow(tenant, stateLabels, links))}</tbody></table></div>`
   }${
     unchanged.length === 0
       ? ""
@@ -178,10 +182,14 @@ ${others.map((tenant) => rowHtml(tenant, words, links))}</tbody></table></div>`
   }</section>`;
 }
 
-function rowHtml(tenant: TenantReport, { tenants: words }: RolloutWords, links: PageLinks): Html {
+function renderTenantRow(
+  tenant: TenantReport,
+  { tenants: stateLabels }: RolloutWords,
+  links: PageLinks,
+): Html {
   const { name, wave, state, error, durationMs } = tenant;
   const changes = plannedText(tenant);
-  return html`<tr><td data-label="Tenant">${links.tenants([name])}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Outcome"><span><span class="state is-${state}">${words[state].word}</span>${
+  return html`<tr><td data-label="Tenant">${links.tenants([name])}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Outcome"><span><span class="state is-${state}">${stateLabels[state].word}</span>${
     error === undefined ? "" : html` <code>${excerpt(error.code)}</code>`
   }</span></td><td data-label="Changes">${changes === "" ? "none" : changes}</td><td data-label="Took">${durationMs === undefined ? "–" : duration(durationMs)}</td></tr>
 `;

@@ -25,7 +25,7 @@ export interface ShellPage {
   readonly main: Html;
 }
 
-const PAGES = [
+const NAVIGATION_PAGES = [
   ["index.html", "Overview"],
   ["attention.html", "To look at"],
   ["tenants.html", "Tenants"],
@@ -38,7 +38,7 @@ export function shellPage(
   { title, path, data = [], main }: ShellPage,
 ): string {
   const root = path.includes("/") ? "../" : "";
-  const links = PAGES.map(
+  const links = NAVIGATION_PAGES.map(
     ([file, name]) =>
       html`<a href="${root}${file}"${file === path ? html` aria-current="page"` : ""}>${name}</a>`,
   );
@@ -68,52 +68,56 @@ export const STANDING_NAMES: Readonly<Record<FleetStanding, string>> = {
 };
 
 /** Renders a status with its colour. */
-export function standingHtml(standing: FleetStanding): Html {
-  return html`<span class="state is-${standing}">${STANDING_NAMES[standing]}</span>`;
+export function standingHtml(syncStatus: FleetStanding): Html {
+  return html`<span class="state is-${syncStatus}">${STANDING_NAMES[syncStatus]}</span>`;
 }
 
 /** Renders a section with the same content as in text and Markdown, and with its tenants. */
 export function sectionHtml(
   { title, points, hidden }: ToldSection,
-  { tenants: all }: FleetStatus,
-  most = points.length,
+  { tenants: allTenants }: FleetStatus,
+  maxPoints = points.length,
 ): Html {
-  return pointsHtml(title, points.slice(0, most), [...points.slice(most), ...hidden], ({ tenants }) =>
-    tenants.length === all.length && all.length > MANY
-      ? html`<p>in all ${number(all.length)} tenants</p>`
-      : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
-          .slice(0, NAMED_TO_ACT)
-          .map(
-            (name, index) =>
-              html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
-          )}${tenants.length > NAMED_TO_ACT ? ` and ${number(tenants.length - NAMED_TO_ACT)} more` : ""}</p>`,
+  return renderPoints(
+    title,
+    points.slice(0, maxPoints),
+    [...points.slice(maxPoints), ...hidden],
+    ({ tenants }) =>
+      tenants.length === allTenants.length && allTenants.length > MIN_ALL_TENANTS
+        ? html`<p>in all ${number(allTenants.length)} tenants</p>`
+        : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
+            .slice(0, NAMED_TO_ACT)
+            .map(
+              (name, index) =>
+                html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
+            )}${tenants.length > NAMED_TO_ACT ? ` and ${number(tenants.length - NAMED_TO_ACT)} more` : ""}</p>`,
   );
 }
 
 /** With more tenants than this, a point that applies to all of them doesn't list their names. */
-const MANY = 8;
+const MIN_ALL_TENANTS = 8;
 
 /** Renders a section on the page of its only tenant. */
 export function ownSectionHtml({ name, points, hidden }: ToldSection): Html {
-  return pointsHtml(name, points, hidden, () => undefined);
+  return renderPoints(name, points, hidden, () => undefined);
 }
 
-function pointsHtml(
+function renderPoints(
   title: string,
   points: readonly ToldPoint[],
   hidden: readonly ToldPoint[],
-  where: (point: ToldPoint) => Html | undefined,
+  renderTenants: (point: ToldPoint) => Html | undefined,
 ): Html {
   return html`<section><h2>${title}</h2><ul class="points">${points.map(
     (point) =>
-      html`<li><b><bdi>${excerpt(point.own.head, LONGEST)}</bdi></b>${point.own.facts.map(
-        (fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`,
-      )}${where(point)}</li>`,
+      html`<li><b><bdi>${excerpt(point.own.head, MAX_TEXT_LENGTH)}</bdi></b>${point.own.facts.map(
+        (fact) => html`<p><bdi>${excerpt(fact, MAX_TEXT_LENGTH)}</bdi></p>`,
+      )}${renderTenants(point)}</li>`,
   )}${hidden.length > 0 ? html`<li class="rest">and ${hiddenText(hidden)}</li>` : ""}</ul></section>
 `;
 }
 
-const LONGEST = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
 
 /** Renders the choices of lists to show, for the page's script. */
 export function listChoices(...more: readonly Choice[]): Html {

@@ -36,16 +36,16 @@ export interface TenantPage {
 }
 
 /** The maximum number of a tenant's rollouts to show. */
-const MOST_ROLLOUTS = 30;
+const MAX_ROLLOUTS = 30;
 
 /** Renders a tenant: its status, its differences, all of its entries, and its rollouts. */
-export function tenantHtml(shell: Shell, page: TenantPage): string {
+export function tenantHtml(layout: Shell, page: TenantPage): string {
   const { tenant, entries, ends, reviews, findings, history, data } = page;
   // The headline already shows the error.
   const { error: _told, ...shown } = tenant;
-  const own: FleetStatus = { ...shell.status, tenants: [shown], ends, reviews, findings };
+  const tenantStatus: FleetStatus = { ...layout.status, tenants: [shown], ends, reviews, findings };
   const isRead = tenant.error === undefined;
-  const known = {
+  const scriptData = {
     fields: ENTRY_FIELDS,
     facts: ENTRY_FACTS,
     isRead,
@@ -53,20 +53,20 @@ export function tenantHtml(shell: Shell, page: TenantPage): string {
     unlike: entries.unlike,
     ...(entries.mail && { mail: entries.mail.seen }),
   };
-  return shellPage(shell, {
+  return shellPage(layout, {
     title: tenant.name,
     path: tenantPage(tenant.name),
     data,
     main: html`<p class="eyebrow">Tenant</p>
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
-${htmlVerdict(MOODS[tenant.standing], sentenceCase(STANDING_NAMES[tenant.standing]), headlineOf(page))}
-<div class="card"><dl>${factsOf(tenant).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div>
-${toldStatus(own).sections.map(ownSectionHtml)}
+${htmlVerdict(SEVERITIES[tenant.standing], sentenceCase(STANDING_NAMES[tenant.standing]), formatTenantHeadline(page))}
+<div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${htmlWords(text)}</dd>`)}</dl></div>
+${toldStatus(tenantStatus).sections.map(ownSectionHtml)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${listChoices({ id: "list-odd", value: "odd", label: "Not as declared" })}</div>
-<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${mailHtml(entries.mail)}
+<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",
       "Value",
@@ -79,12 +79,12 @@ ${toldStatus(own).sections.map(ownSectionHtml)}
       (name) => html`<th scope="col">${name}</th>`,
     )}</tr></thead><tbody id="entries"></tbody></table></div>
 <button type="button" id="more" hidden>Show more</button></section>
-${historyHtml(history)}
-<script type="application/json" id="own">${new Html(scriptJson(known))}</script>`,
+${renderRolloutHistory(history)}
+<script type="application/json" id="own">${new Html(scriptJson(scriptData))}</script>`,
   });
 }
 
-const MOODS: Readonly<Record<FleetStanding, PageMood>> = {
+const SEVERITIES: Readonly<Record<FleetStanding, PageMood>> = {
   "key-wrong": "danger",
   unreachable: "danger",
   unusable: "danger",
@@ -95,14 +95,14 @@ const MOODS: Readonly<Record<FleetStanding, PageMood>> = {
   "in-step": "none",
 };
 
-function headlineOf({ tenant, runs }: TenantPage): Words {
+function formatTenantHeadline({ tenant, runs }: TenantPage): Words {
   const { standing, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
-  const since = sinceWhen(tenant.name, runs);
-  const seen: Words =
-    since === undefined || since === runs.at(-1)
+  const firstRun = sinceWhen(tenant.name, runs);
+  const sinceText: Words =
+    firstRun === undefined || firstRun === runs.at(-1)
       ? []
-      : say` So since ${minute(since.at)}, as far as it was read.`;
-  if (error !== undefined) return [sentence(error.message), ...seen];
+      : say` So since ${minute(firstRun.at)}, as far as it was read.`;
+  if (error !== undefined) return [sentence(error.message), ...sinceText];
   const parts = [
     ...(drift.length > 0 ? [`${counted(drift.length, "entry", "entries")} changed past its files`] : []),
     ...(behind.length > 0
@@ -117,10 +117,10 @@ function headlineOf({ tenant, runs }: TenantPage): Words {
   ];
   return standing === "in-step"
     ? say`It holds all ${counted(unchanged, "entry", "entries")} as its files declare them.`
-    : [`${parts.join(", ")}.`, ...seen];
+    : [`${parts.join(", ")}.`, ...sinceText];
 }
 
-function factsOf({
+function buildTenantFacts({
   settings,
   stack,
   labels,
@@ -129,12 +129,12 @@ function factsOf({
   lastRollout,
   notReachedBy,
 }: TenantStatus): [label: string, words: Words][] {
-  const told = (text: string): Words => [given(excerpt(text, 300))];
-  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const formatValue = (text: string): Words => [given(excerpt(text, 300))];
+  const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return [
-    ["Settings", told(settings)],
-    ["Stack", told(stack)],
-    ...(named.length === 0 ? [] : [["Labels", told(named.join(" "))] as [string, Words]]),
+    ["Settings", formatValue(settings)],
+    ["Stack", formatValue(stack)],
+    ...(labelTexts.length === 0 ? [] : [["Labels", formatValue(labelTexts.join(" "))] as [string, Words]]),
     ...(holds === undefined
       ? []
       : [
@@ -162,19 +162,19 @@ function factsOf({
 }
 
 /** Describes the mail that the mail column is based on. */
-function mailHtml(mail: MailSeen | undefined): Html | undefined {
+function renderMailNote(mail: MailSeen | undefined): Html | undefined {
   if (mail === undefined) return undefined;
   const { days, threats, reports, missing } = mail;
-  const read = `Its mail: ${counted(threats, "threat")} and ${counted(reports, "report")} of users, of the last ${counted(days, "day")}. Of IP addresses it says nothing.`;
-  return html`<p class="source">${[read, ...missing].join(" ")}</p>`;
+  const summary = `Its mail: ${counted(threats, "threat")} and ${counted(reports, "report")} of users, of the last ${counted(days, "day")}. Of IP addresses it says nothing.`;
+  return html`<p class="source">${[summary, ...missing].join(" ")}</p>`;
 }
 
-function historyHtml(history: readonly StackOutcome[]): Html | undefined {
+function renderRolloutHistory(history: readonly StackOutcome[]): Html | undefined {
   if (history.length === 0) return undefined;
-  const left = history.length - MOST_ROLLOUTS;
-  const rows = history.slice(0, MOST_ROLLOUTS).map(({ rollout, wave, state, at, planned, code }) => {
-    const told = plannedText({ planned });
-    return html`<tr><td data-label="Rollout"><a href="../${rolloutPage(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${htmlWords(minute(at))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${told === "" ? "none" : told}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATES[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
+  const olderCount = history.length - MAX_ROLLOUTS;
+  const rows = history.slice(0, MAX_ROLLOUTS).map(({ rollout, wave, state, at, planned, code }) => {
+    const plannedChanges = plannedText({ planned });
+    return html`<tr><td data-label="Rollout"><a href="../${rolloutPage(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${htmlWords(minute(at))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${plannedChanges === "" ? "none" : plannedChanges}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATES[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
 `;
   });
   return html`<section><h2 id="history">Rollouts</h2><div class="table" tabindex="0" role="region" aria-labelledby="history"><table><thead><tr>${[
@@ -185,7 +185,7 @@ function historyHtml(history: readonly StackOutcome[]): Html | undefined {
     "Became",
   ].map(
     (name) => html`<th scope="col">${name}</th>`,
-  )}</tr></thead><tbody>${rows}</tbody></table></div>${left > 0 ? html`<p class="source">and ${left} before</p>` : ""}</section>`;
+  )}</tr></thead><tbody>${rows}</tbody></table></div>${olderCount > 0 ? html`<p class="source">and ${olderCount} before</p>` : ""}</section>`;
 }
 
 function sentenceCase(text: string): string {

@@ -7,12 +7,12 @@ import { tenantPage } from "./paths";
 import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 
 /** Renders all tenants, the worst first. */
-export function tenantsPage(shell: Shell): string {
-  const { tenants } = shell.status;
+export function tenantsPage(layout: Shell): string {
+  const { tenants } = layout.status;
   const sorted = tenants.toSorted(
     (one, other) => STANDINGS.indexOf(one.standing) - STANDINGS.indexOf(other.standing),
   );
-  return shellPage(shell, {
+  return shellPage(layout, {
     title: "Tenants",
     path: "tenants.html",
     main: html`<h1>Tenants</h1>
@@ -20,11 +20,11 @@ export function tenantsPage(shell: Shell): string {
 <input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${choices("standing", "Which stand so", [
       { id: "any-standing", value: "", label: "All", count: tenants.length },
-      ...STANDINGS.map((standing) => ({
-        id: `only-${standing}`,
-        value: standing,
-        label: STANDING_NAMES[standing],
-        count: tenants.filter((tenant) => tenant.standing === standing).length,
+      ...STANDINGS.map((syncStatus) => ({
+        id: `only-${syncStatus}`,
+        value: syncStatus,
+        label: STANDING_NAMES[syncStatus],
+        count: tenants.filter((tenant) => tenant.standing === syncStatus).length,
       })),
     ])}</div>
 <p class="status" id="tenant-status" role="status"></p></form>
@@ -38,29 +38,29 @@ export function tenantsPage(shell: Shell): string {
       "Last rollout",
       "Labels",
     ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
-${sorted.map(rowOf)}</tbody></table></div>`,
+${sorted.map(renderTenantOverviewRow)}</tbody></table></div>`,
   });
 }
 
-function rowOf(tenant: TenantStatus): Html {
+function renderTenantOverviewRow(tenant: TenantStatus): Html {
   const { name, standing, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
-  const differs = [
+  const differenceText = [
     ...(drift.length > 0 ? [`${number(drift.length)} drifted`] : []),
     ...(behind.length > 0 ? [`${number(behind.length)} behind`] : []),
     ...(unattributed.length > 0 ? [`${number(unattributed.length)} not as declared`] : []),
   ].join(", ");
-  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const cell = (label: string, told: string | Html) =>
-    told === "" ? html`<td></td>` : html`<td data-label="${label}">${told}</td>`;
-  return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a></td>${cell(
+  const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const renderCell = (label: string, content: string | Html) =>
+    content === "" ? html`<td></td>` : html`<td data-label="${label}">${content}</td>`;
+  return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
     "Stands",
     standingHtml(standing),
-  )}${cell("Differs", differs)}${cell("Allow", holds ? number(holds.allow) : "")}${cell("Deny", holds ? number(holds.deny) : "")}${cell(
+  )}${renderCell("Differs", differenceText)}${renderCell("Allow", holds ? number(holds.allow) : "")}${renderCell("Deny", holds ? number(holds.deny) : "")}${renderCell(
     "VIPs",
     holds ? number(holds.vips) : "",
-  )}${cell("Last rollout", lastRollout === undefined ? "" : htmlWords(day(lastRollout.at)))}${cell(
+  )}${renderCell("Last rollout", lastRollout === undefined ? "" : htmlWords(day(lastRollout.at)))}${renderCell(
     "Labels",
-    excerpt(named.join(" "), 200),
+    excerpt(labelTexts.join(" "), 200),
   )}</tr>
 `;
 }
