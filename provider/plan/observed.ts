@@ -94,16 +94,9 @@ export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Obse
   }
   const stillHeld = (hashes: readonly string[] = []): readonly string[] =>
     hashes.filter((hash) => held.has(hash));
-  const people = stillHeld(before.people);
-  return isStillTenant(
-    {
-      ...now,
-      unique: stillHeld(before.unique),
-      counted: stillHeld(before.counted),
-      ...(people.length === 0 ? {} : { people }),
-    },
-    before,
-  );
+  // No other tenant has any of these ids or mailboxes, however much has changed.
+  if ([...stillHeld(before.unique), ...stillHeld(before.people)].length > 0) return true;
+  return isStillTenant({ ...now, unique: [], counted: stillHeld(before.counted) }, before);
 }
 
 /** Small enough that a sample contains all of these rows. */
