@@ -11,7 +11,6 @@ import type { Turns } from "./turns";
 /** The snapshots of the allow list and the deny list. */
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
-  /** The ids that were removed. */
   readonly #dropped = new Set<string>();
 
   constructor(
@@ -30,7 +29,7 @@ export class EntrySnapshots {
     this.#snapshots = { allow: entries("allow"), deny: entries("deny") };
   }
 
-  /** All entries by the last readings; undefined where a list was not read. Reads nothing. */
+  /** Returns all entries of the latest snapshots; undefined if a list was never read. Sends no request. */
   newest(): readonly AllowDenyEntryRow[] | undefined {
     const lists = this.#both().map((snapshot) => snapshot.newest()?.all());
     const read = lists.filter((rows) => rows !== undefined);
@@ -45,7 +44,7 @@ export class EntrySnapshots {
     return entryIn(await this.readBoth(read), query);
   }
 
-  /** The same, by {@link readSurely}. */
+  /** Finds an entry by {@link readSurely}. */
   async findSurely(
     query: EntryQuery,
     options: ConfirmOptions<AllowDenyEntryRow>,
@@ -62,7 +61,7 @@ export class EntrySnapshots {
     return ofValue(withKey(query), await this.readBoth(read));
   }
 
-  /** The same, by {@link readSurely}. */
+  /** Finds all entries of a value by {@link readSurely}. */
   async ofValueSurely(
     query: EntryQuery,
     isNamed: (row: AllowDenyEntryRow) => boolean,
@@ -73,7 +72,7 @@ export class EntrySnapshots {
     return ofValue(wanted, await readSurely(this.#both(), find));
   }
 
-  /** The entry of an id, or else all entries of a value; where the shared reading has none, by a second one. */
+  /** Finds the entry of an id, or all entries of a value; refetches if the snapshot has none. */
   async named(
     { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
     lists: readonly List[],
@@ -98,7 +97,7 @@ export class EntrySnapshots {
     return await Promise.all(lists.map((list) => read(this.#snapshots[list])));
   }
 
-  /** {@link Snapshot.readLater} for both lists. */
+  /** Calls {@link Snapshot.readLater} for both lists. */
   readLater(): Promise<boolean> {
     return readLater(this.#both());
   }
@@ -112,7 +111,7 @@ export class EntrySnapshots {
     return row;
   }
 
-  /** Notes that there is no such entry any more: it was removed. */
+  /** Records that an entry was removed. */
   drop(id: string): void {
     this.#dropped.add(id);
     for (const list of LISTS) this.#snapshots[list].drop(id);
@@ -122,7 +121,7 @@ export class EntrySnapshots {
     return this.#dropped.has(id);
   }
 
-  /** Notes that the service doesn't know such an entry. Whether it is gone, the later readings show. */
+  /** Records that the service doesn't know an entry. Later readings show whether it is gone. */
   forget(id: string): void {
     for (const list of LISTS) this.#snapshots[list].forget(id);
   }

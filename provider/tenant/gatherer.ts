@@ -1,29 +1,28 @@
 import { type Bound, bounded, currentBound } from "../client/bound";
 import type { Gather } from "./time";
 
-/** One of those who asked: what it asked for, and how it is told. */
+/** One request of a batch, with the callbacks that settle it. */
 export interface Member<Answer> {
   readonly asked: string;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** The bounds of those who asked for it; undefined for one without. */
+  /** The deadlines of its callers; undefined for a caller without one. */
   readonly bounds: readonly (Bound | undefined)[];
 }
 
 export interface GathererOptions<Answer> {
-  /** What is asked for twice is asked for once: the same key is the same thing. */
+  /** Returns the key of a request. Requests with the same key are sent once. */
   readonly key: (asked: string) => string;
-  /** The most members of a batch. */
+  /** The maximum number of members in a batch. */
   readonly most: number;
-  /** Sends a batch and tells its members; when it fails, those not told yet are told so. */
+  /** Sends a batch and settles its members; if it throws, the remaining members are rejected. */
   readonly send: (batch: ReadonlyMap<string, Member<Answer>>) => Promise<void>;
   readonly gather: Gather;
 }
 
 /**
- * Gathers what is asked for at the same time and sends it in as few batches as there can be. While batches are on
- * their way, newcomers are gathered for the next ones. Who has no time any more when its batch is sent, is not in it; a batch
- * under way is given up when none of its members has.
+ * Collects concurrent requests and sends them in as few batches as possible. While batches are in flight, new requests collect
+ * for the next ones. A batch leaves out expired requests; a batch in flight is abandoned when all its members have expired.
  */
 export class Gatherer<Answer> {
   readonly #options: GathererOptions<Answer>;
@@ -35,7 +34,7 @@ export class Gatherer<Answer> {
     this.#options = options;
   }
 
-  /** The answer for what is asked, out of the batch that it goes in. */
+  /** Returns the answer to one request, sent as part of a batch. */
   ask(asked: string): Promise<Answer> {
     const key = this.#options.key(asked);
     const waiting = this.#waiting.get(key) ?? newMember<Answer>(asked);
@@ -73,12 +72,12 @@ export class Gatherer<Answer> {
   }
 }
 
-/** Whether any of those who asked for it still has time. */
+/** Whether any caller of the request still has time. */
 export function isWanted({ bounds }: Pick<Member<never>, "bounds">): boolean {
   return bounds.some((bound) => bound?.isOver() !== true);
 }
 
-/** The bound of what is sent for several: as long as one of them wants it. */
+/** Returns the deadline of a shared request: it lasts as long as any of its callers wants it. */
 function boundOf(members: readonly Pick<Member<never>, "bounds">[]): Bound | undefined {
   const bounds = members.flatMap((member) => member.bounds);
   if (bounds.every((bound) => bound === undefined)) return undefined;

@@ -1,11 +1,11 @@
-/** The writes and removals that are under way, so that others can wait for them. */
+/** Tracks writes and removals in progress, so others can wait for them. */
 export class OngoingWrites {
-  /** The last write of each entry that is under way, by id. */
+  /** The last write in progress of each entry, by id. */
   readonly #writing = new Map<string, Promise<unknown>>();
-  /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
+  /** Removals in progress, by id or mailbox; readers of the same key wait for them. */
   readonly #leaving = new Map<string, Promise<unknown>>();
 
-  /** Writes to one entry follow each other: what the second does depends on what the first has made of it. */
+  /** Serializes writes to one entry, since the second depends on the result of the first. */
   async inSequence<T>(id: string, write: () => Promise<T>): Promise<T> {
     const before = this.#writing.get(id);
     const mine = before === undefined ? write() : before.then(write, write);
@@ -17,14 +17,14 @@ export class OngoingWrites {
     }
   }
 
-  /** Removes something, and has it noted until it is known what came of it. */
+  /** Runs a removal and tracks it until its outcome is known. */
   async remove<T>(key: string, work: () => Promise<T>): Promise<T> {
     const removal = work().finally(() => this.#leaving.delete(key));
     this.#leaving.set(key, removal);
     return await removal;
   }
 
-  /** Finds a row. Where that row is being removed, waits until this is done and looks again. */
+  /** Finds a row. If that row is being removed, waits for the removal and looks again. */
   async findSettled<Row>(
     find: () => Promise<Row | undefined>,
     keyOf: (row: Row) => string,

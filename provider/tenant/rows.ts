@@ -1,14 +1,14 @@
 /**
- * The rows of one list by their key, and by a second name that several rows may share. A row's name takes longer to work out
- * than all else here, and whoever compares whole lists asks for none: they are worked out when the first is asked for.
+ * The rows of one list by key, and by a secondary name that several rows may share. Names are expensive to compute and unused
+ * when whole lists are compared, so they are computed on first use.
  */
 export class Rows<Row> {
   readonly #name: ((row: Row) => string) | undefined;
   readonly #byKey = new Map<string, Row>();
-  /** The keys of each name, in the order their rows came in; almost all names have one. */
+  /** The keys of each name, in insertion order; almost all names have one. */
   #byName: Map<string, string | Set<string>> | undefined;
 
-  /** @param name Without it no row has a name. */
+  /** @param name returns a row's name. Default: rows have no names. */
   constructor(name?: (row: Row) => string) {
     this.#name = name;
   }
@@ -17,18 +17,18 @@ export class Rows<Row> {
     return this.#byKey.get(key);
   }
 
-  /** The rows of that name, in the order they came in. */
+  /** Returns the rows of a name, in insertion order. */
   named(name: string): readonly Row[] {
     return this.#keysOf(name).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
-  /** All rows, in the order their keys came in. */
+  /** Returns all rows, in the insertion order of their keys. */
   all(): Row[] {
     return [...this.#byKey.values()];
   }
 
   set(key: string, row: Row): void {
-    // Of rows of one name, one that is written anew comes last: the order of the keys no longer tells that.
+    // A rewritten row comes last among rows of its name, which the order of keys no longer shows.
     if (this.#byKey.has(key)) this.#unname(key, this.#names());
     this.#byKey.set(key, row);
     if (this.#byName !== undefined) this.#addName(key, row, this.#byName);
@@ -39,7 +39,6 @@ export class Rows<Row> {
     this.#byKey.delete(key);
   }
 
-  /** Takes out all rows of that name. */
   deleteNamed(name: string): void {
     for (const key of this.#keysOf(name)) this.delete(key);
   }

@@ -6,51 +6,50 @@ import { Rows } from "./rows";
 import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
-  /** Reads the whole list. */
   readonly read: () => Promise<WholeList<Row>>;
-  /** What a row is known by; undefined for a row that can't be told apart and is left out. */
+  /** Returns the key of a row; undefined for a row that has none and is left out. */
   readonly key: (row: Row) => string | undefined;
-  /** What a row is called, beside its key; several rows may share a name. Default: nothing. */
+  /** Returns the secondary name of a row; several rows may share one. Default: no names. */
   readonly name?: (row: Row) => string;
-  /** Milliseconds; only differences count. */
+  /** The current time in milliseconds; only differences matter. */
   readonly now: () => number;
-  /** Waits so many milliseconds. Default: the process's own timers. */
+  /** Waits for a number of milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
-  /** Whether a reading shows a row as it was written. Default: it holds a row of that key. */
+  /** Whether a reading shows a row as it was written. Default: it contains the row's key. */
   readonly isShown?: (row: Row, rows: Rows<Row>) => boolean;
-  /** Lays a written row over a later reading that does not show it yet. Default: sets it by its key. */
+  /** Applies a written row to a later reading that doesn't show it yet. Default: sets it by its key. */
   readonly overlay?: (row: Row, rows: Rows<Row>) => void;
-  /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
+  /** Starts a reading after concurrent callers have joined. Default: in the next turn of the event loop. */
   readonly soon?: (begin: () => void) => void;
 }
 
-/** The rows of a list as one reading brought them. */
+/** The rows of a list from one reading. */
 export interface WholeList<Row> {
   readonly rows: readonly Row[];
-  /** Whether one answer held them all. If not, a row may be missing that another writer's change shifted meanwhile. */
+  /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
   readonly isOneMoment: boolean;
 }
 
-/** A reading is used while calls follow each other closely: after so long without one, it is read anew. */
+/** A snapshot expires after this long without a call. */
 const MAX_IDLE_MS = 5_000;
-/** And never for longer than this after its end, however busy the process is. */
+/** A snapshot expires this long after it was read, even if calls continue. */
 const MAX_AGE_MS = 60_000;
 
-/** An own write that no later reading has shown yet. */
+/** A write by this process that no later reading has shown yet. */
 interface PendingWrite<Row> {
   readonly isShown: (rows: Rows<Row>) => boolean;
   readonly overlay: (rows: Rows<Row>) => void;
-  /** From then on the service's list counts, whatever it shows. */
+  /** After this time, the service's list wins, whatever it shows. */
   readonly untilMs: number;
 }
 
 /**
- * One list of the tenant as the provider process sees it: a whole reading, shared by all who ask while it is young,
- * kept true by the process's own writes.
+ * A cached list of the tenant: one full reading, shared by all callers until it expires, and updated with this process's own
+ * writes.
  *
- * Calls that ask at the same time share one reading. A write that happens while a reading is under way is laid over
- * its result, for the reading may or may not have seen it. The service's list may lag behind its own answers, so a write is
- * laid over later readings too, until one shows it, or for {@link LIST_LAG_MS}.
+ * Concurrent callers share one reading. A write during a reading is applied to its result, because the reading may have missed
+ * it. The service's list may lag behind its own answers. A write is therefore also applied to later readings, until one shows
+ * it or {@link LIST_LAG_MS} has passed.
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
@@ -59,7 +58,7 @@ export class Snapshot<Row> {
   #underWay: UnderWay<Row> | undefined;
   /** By key, or by name for a removal by name; oldest first. */
   readonly #pending = new Map<string, PendingWrite<Row>>();
-  /** How long the list may still hide a write from before this process. */
+  /** How long the list may still hide a write that was made before this process started. */
   #lagLeftMs = LIST_LAG_MS;
   #pauseMs = FIRST_PAUSE_MS;
   #later: Promise<void> | undefined;
@@ -68,29 +67,26 @@ export class Snapshot<Row> {
     this.#options = options;
   }
 
-  /** The rows by key: the shared reading if it is young enough, else a new one. */
+  /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new reading. */
   async rows(): Promise<Rows<Row>> {
     return (await this.#shared()).rows;
   }
 
-  /**
-   * The rows by a reading that begins after this call, shared with others who ask for one before it begins. However
-   * many ask while one goes on, the next one is for all of them.
-   */
+  /** Returns the rows of a reading that begins after this call. All callers that arrive during one reading share the next. */
   async fresh(): Promise<Rows<Row>> {
-    // One that has begun before this call may be older than what the caller wants to see.
+    // A reading that began before this call may be too old for the caller.
     if (this.#underWay?.hasBegun) await this.#underWay.result.catch(() => undefined);
     return (await this.#next()).rows;
   }
 
   /**
-   * The shared rows; where something is missing from them that another writer may only have shifted out of sight, the
-   * rows of a second reading. What is missing from the answer is gone: two readings miss it, or one of a single page.
+   * Returns the shared rows, or those of a second reading if a row is missing that another writer may have shifted out of the
+   * pages. A row missing from the result is gone: two readings lack it, or one single-page reading.
    *
-   * The reading before the shared one is a second opinion too, as long as it was in use when the shared one was asked for. So
-   * it costs at most one more reading for all who miss something while that is in use.
+   * The previous reading counts as the second if it was in use when the shared one was requested. All callers with missing rows
+   * therefore cost at most one more reading.
    *
-   * @param isMissing Whether rows lack what the caller looks for.
+   * @param isMissing whether the rows lack what the caller looks for.
    */
   async secondOpinion(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
     const { rows, before, isOneMoment } = await this.#shared();
@@ -100,10 +96,10 @@ export class Snapshot<Row> {
   }
 
   /**
-   * Reads the list again while it may still hide a write from before this process, with a growing pause before each reading. All who ask
-   * at about the same time share the pause and the reading.
+   * Refetches the list with backoff while it may still hide a write that was made before this process started. Concurrent
+   * callers share the delay and the reading.
    *
-   * @returns whether it was read again. It isn't once a reading began {@link LIST_LAG_MS} after the one before the first pause.
+   * @returns whether it was read again. False once a reading began {@link LIST_LAG_MS} after the one before the first delay.
    */
   async readLater(): Promise<boolean> {
     if (this.#lagLeftMs <= 0) return false;
@@ -114,22 +110,22 @@ export class Snapshot<Row> {
     return true;
   }
 
-  /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
+  /** Returns the rows of the latest reading with own writes since, if there is one. Sends no request. */
   newest(): Rows<Row> | undefined {
     return this.#newest?.rows;
   }
 
-  /** One row of them. */
+  /** Returns one row of the latest reading. Sends no request. */
   known(key: string): Row | undefined {
     return this.#newest?.rows.get(key);
   }
 
-  /** The same for all rows of a name. */
+  /** Returns the rows of a name in the latest reading. Sends no request. */
   knownAs(name: string): readonly Row[] {
     return this.#newest?.rows.named(name) ?? [];
   }
 
-  /** Lays an own write over the readings: the row as the service answered it. */
+  /** Applies an own write to the readings: the row as the service answered. */
   put(row: Row): void {
     const key = this.#options.key(row);
     if (key === undefined) return;
@@ -141,7 +137,7 @@ export class Snapshot<Row> {
     });
   }
 
-  /** Lays an own removal over the readings. */
+  /** Applies an own removal to the readings. */
   drop(key: string): void {
     this.forget(key);
     this.#expect(key, {
@@ -150,7 +146,7 @@ export class Snapshot<Row> {
     });
   }
 
-  /** The same for a removal of all that has a name. */
+  /** Applies an own removal of all rows of a name. */
   dropNamed(name: string): void {
     this.#lay((rows) => rows.deleteNamed(name));
     this.#expect(pendingName(name), {
@@ -159,13 +155,13 @@ export class Snapshot<Row> {
     });
   }
 
-  /** Takes a row out that is not known to be there any more. Later readings count as they are. */
+  /** Removes a row that may no longer exist. Later readings are used unchanged. */
   forget(key: string): void {
     this.#pending.delete(key);
     this.#lay((rows) => rows.delete(key));
   }
 
-  /** What has this name may be there again: later readings count as they are. */
+  /** Records that rows of this name may exist again. Later readings are used unchanged. */
   expectNamed(name: string): void {
     this.#pending.delete(pendingName(name));
   }
@@ -177,7 +173,8 @@ export class Snapshot<Row> {
     await sleep(pauseMs);
     await this.fresh();
     this.#pauseMs *= 2;
-    // A long list takes a while to read: then fewer readings are enough. Of a page, a busy machine doesn't change their number.
+    // A long list takes a while to read, so fewer readings suffice. The duration of a single page only measures how busy the
+    // machine is.
     const spentMs = this.#newest?.isOneMoment ? 0 : (this.#newest?.beganAt ?? beganAt) - beganAt;
     this.#lagLeftMs -= Math.max(pauseMs, spentMs);
   }
@@ -188,7 +185,7 @@ export class Snapshot<Row> {
       if (untilMs > now) break;
       this.#pending.delete(oldest);
     }
-    // The last write of a key counts, and stands where the newest ones do.
+    // The last write of a key wins and moves to the end, with the newest.
     this.#pending.delete(key);
     this.#pending.set(key, { ...write, untilMs: now + LIST_LAG_MS });
   }
@@ -214,7 +211,7 @@ export class Snapshot<Row> {
     return isYoung ? this.#newest : undefined;
   }
 
-  /** The reading under way, or a new one. */
+  /** Returns the reading in progress, or starts one. */
   #next(): Promise<Reading<Row>> {
     this.#underWay ??= this.#begin();
     return this.#underWay.result;
@@ -230,7 +227,7 @@ export class Snapshot<Row> {
       .then(() => {
         underWay.hasBegun = true;
         const pending = new Map(this.#pending);
-        // It is read for all who share it, however short the time of the first of them is.
+        // Callers share the reading, so the deadline of the first must not limit it.
         return bounded(undefined, () => this.#load(before, writes, pending));
       })
       .finally(() => {
@@ -267,27 +264,27 @@ export class Snapshot<Row> {
 
 interface Reading<Row> {
   readonly rows: Rows<Row>;
-  /** The reading before, if that was still in use when this one was asked for. */
+  /** The previous reading, if it was still in use when this one was requested. */
   readonly before: Rows<Row> | undefined;
   readonly isOneMoment: boolean;
   readonly beganAt: number;
-  /** When it had ended. */
+  /** When the previous reading ended. */
   readonly readAt: number;
 }
 
 interface UnderWay<Row> {
   readonly result: Promise<Reading<Row>>;
-  /** The own writes meanwhile, in their order. */
+  /** Own writes during the reading, in order. */
   readonly writes: ((rows: Rows<Row>) => void)[];
   hasBegun: boolean;
 }
 
-/** Apart from the keys, which may be any text. */
+/** Returns the pending-write key of a name, distinct from row keys, which may be any text. */
 function pendingName(name: string): string {
   return `\u0000name ${name}`;
 }
 
-/** Reads a list, and notes whether one answer held it all. */
+/** Reads a list, and notes whether one response held all of it. */
 export async function readWhole<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<WholeList<Row>> {

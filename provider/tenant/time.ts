@@ -2,16 +2,19 @@ import { setTimeout as realSleep } from "node:timers/promises";
 
 export { realSleep };
 
-/** Waits so many milliseconds. */
+/** Waits for a number of milliseconds. */
 export type Sleep = (ms: number) => Promise<unknown>;
 
-/** Begins something once those who ask at the same time have asked. */
+/** Starts work after concurrent callers have joined. */
 export type Gather = (begin: () => void) => void;
 
-/** How long calls are gathered after the first: the engine's parallel ones arrive over several event-loop turns. */
+/**
+ * How long calls are collected after the first, in milliseconds: parallel calls of the engine arrive over several turns of the
+ * event loop.
+ */
 const GATHERING_MS = 15;
 
-/** Begins {@link GATHERING_MS} later. */
+/** Starts the work after {@link GATHERING_MS}. */
 export const gatherForAMoment: Gather = (begin) => {
   setTimeout(begin, GATHERING_MS);
 };

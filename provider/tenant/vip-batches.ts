@@ -7,29 +7,29 @@ import { withKnownOutcome } from "./known-outcome";
 import type { Gather } from "./time";
 import type { Turns } from "./turns";
 
-/** How often an addition is sent in all, each time without the addresses that the service named the time before. */
+/** The maximum number of rounds of an addition; each leaves out the addresses that the service refused in the round before. */
 const MAX_ROUNDS = 5;
 
-/** How many more requests are spent on finding which address the service refuses without naming it. */
+/** The maximum number of extra requests to find a refused address that the service doesn't name. */
 const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
   readonly write: Turns["write"];
   readonly gather: Gather;
-  /** Reads the list anew, and surely: which of the mailboxes are VIPs now. */
+  /** Refetches the list and returns which of the mailboxes are VIPs. */
   readonly listed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
-  /** Whether a batch may be sent again that was seen not to be done. */
+  /** Whether a batch that took no effect may be retried. */
   readonly mayRepeat: () => boolean;
 }
 
 /**
- * Additions and removals of VIPs that are asked for at the same time go out together: a request for every 1000
- * additions of one comment, and one for every 1000 removals.
+ * Sends concurrent additions and removals of VIPs in batches: one request per 1000 additions with the same comment, and one per
+ * 1000 removals.
  */
 export class VipBatches {
   readonly #options: VipBatchesOptions;
-  /** By comment, exactly as it is sent; none is a group of its own. */
+  /** By comment, exactly as sent; additions without one form a group. */
   readonly #additions = new Map<string | undefined, Gatherer<AddVipResult>>();
   readonly #removals: Gatherer<void>;
 
@@ -43,7 +43,7 @@ export class VipBatches {
     });
   }
 
-  /** @throws {NotInOrganizationError} that names this mailbox alone, when it is none of the organization's. */
+  /** @throws {NotInOrganizationError} which names this mailbox alone, if it does not belong to the organization. */
   async add(email: string, comment: string | undefined): Promise<AddVipResult> {
     const group = this.#additions.get(comment) ?? this.#newGroup(comment);
     return await group.ask(email);
@@ -65,9 +65,9 @@ export class VipBatches {
   }
 
   /**
-   * An addition is done for all or for none: those whom the service refuses are told, each for itself, and the rest is
-   * sent again. So any number of bad addresses costs one more request, from a service that names them all at once. Where
-   * it names none (a plain 400), the batch is halved, within bounds, until the bad one stands alone.
+   * An addition succeeds or fails as a whole: each refused member is rejected, and the rest is sent again. If the service names
+   * all refused addresses at once, they cost one more request. If it names none (a plain 400), the batch is halved, within
+   * limits, until the refused one is alone.
    */
   async #add(
     batch: Batch<AddVipResult>,
@@ -102,8 +102,8 @@ export class VipBatches {
   }
 
   /**
-   * Tells each member what the answer says of its own mailbox. The answer may name the primary mailbox of an alias that was asked
-   * for: then the members that it does not name are sent again one by one, which tells whose mailbox it is.
+   * Resolves each member with the answer for its own mailbox. The answer may name the primary mailbox of a requested alias.
+   * Unnamed members are then sent again one by one to find out whose mailbox it is.
    */
   async #tellAdded(
     batch: Batch<AddVipResult>,
@@ -128,13 +128,13 @@ export class VipBatches {
         ];
         resolve({ added, already_vip: already, not_in_org: [] });
       } catch {
-        // Whose they are can't be told: none of them is left out.
+        // The answer doesn't tell whose mailboxes these are, so it keeps all of them.
         resolve(others);
       }
     }
   }
 
-  /** One half that fails is no reason not to send the other. */
+  /** Sends one half; its failure must not prevent the other. */
   async #addHalf(
     half: Batch<AddVipResult>,
     comment: string | undefined,
@@ -161,7 +161,7 @@ export class VipBatches {
     for (const member of rest.values()) member.resolve();
   }
 
-  /** Tells those who are on the list, or off it, that they are, and takes them out of the batch. */
+  /** Resolves the members that already have the wanted state, and removes them from the batch. */
   async #takeDone<Answer>(
     batch: Map<string, Member<Answer>>,
     listed: boolean,
@@ -191,7 +191,7 @@ function emailsOf(batch: Batch<never>): string[] {
   return [...batch.values()].filter(isWanted).map(({ asked }) => asked);
 }
 
-/** Tells each member that the answer names what it says of its own mailbox; returns the others. */
+/** Resolves each member whose mailbox the answer names; returns the others. */
 function tellNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
   const added = byMailbox(result.added);
   const already = byMailbox(result.already_vip);
@@ -209,7 +209,7 @@ function tellNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddV
   return unnamed;
 }
 
-/** The mailboxes that an answer names and nobody asked for. */
+/** Returns the mailboxes that an answer names but no member requested. */
 function othersIn(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
   const isOther = (address: string) => !batch.has(canonicalMailbox(address));
   return {
@@ -219,7 +219,7 @@ function othersIn(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResul
   };
 }
 
-/** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */
+/** Rejects the members that a refusal names, removes them from the batch and returns their number. */
 function takeOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInOrganizationError): number {
   let count = 0;
   for (const [mailbox, addresses] of byMailbox(refusal.addresses)) {
@@ -232,14 +232,14 @@ function takeOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInO
   return count;
 }
 
-/** The refusal as it would have been for one address alone. */
+/** Returns the refusal as the service would have sent it for one address alone. */
 function narrowed(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
   return outsideOrganization(addresses, { request, ...(status === undefined ? {} : { status }) });
 }
 
-/** The addresses, as the service wrote them, by canonical mailbox. */
+/** Groups the addresses, as the service wrote them, by canonical mailbox. */
 function byMailbox(addresses: readonly string[]): Map<string, string[]> {
   return new Map(addresses.map((address) => [canonicalMailbox(address), [address]]));
 }

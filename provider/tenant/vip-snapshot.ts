@@ -7,7 +7,6 @@ import type { Rows } from "./rows";
 import { readWhole, Snapshot, type SnapshotOptions } from "./snapshot";
 import type { Turns } from "./turns";
 
-/** The snapshot of the VIP list. */
 export function createVipSnapshot(
   client: SettingsClient,
   turns: Turns,
@@ -23,7 +22,7 @@ export function createVipSnapshot(
   });
 }
 
-/** Reads the list again and returns those of the mailboxes that are VIPs. */
+/** Refetches the list and returns which of the mailboxes are VIPs. */
 export async function readVipsAmong(
   mailboxes: readonly string[],
   vips: Snapshot<VipEmployeeRow>,
@@ -35,9 +34,9 @@ export async function readVipsAmong(
 }
 
 /**
- * The row of a VIP whose comment was edited.
+ * Returns the row of a VIP after its comment was edited.
  *
- * @param stored the stored row has no directory fields, and may leave out what it does not know.
+ * @param stored the stored row, which has no directory fields and may be incomplete.
  */
 export function rowAfterEdit(
   before: VipEmployeeRow | undefined,
@@ -53,12 +52,12 @@ export function rowAfterEdit(
   };
 }
 
-/** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */
+/** A mailbox's row has more keys than its mailbox, and the answer to an edit may leave those out. */
 function isVipShown({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
   return rows.named(canonicalMailbox(email)).some((row) => row.comment === comment);
 }
 
-/** The list's own row with the comment as it was written, since only the list has all fields. */
+/** Returns the list's own row with the written comment, since only the list has all fields. */
 function overlayVip(written: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
   const listed = vipIn(rows, written.email ?? "");
   const row = listed === undefined ? written : { ...listed, comment: written.comment };
