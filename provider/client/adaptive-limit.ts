@@ -3,47 +3,49 @@ import type { ServiceError } from "./errors";
 import { delayMs } from "./retry-policy";
 import type { Time } from "./time";
 
-/** How many requests go on at once: to begin with, and at most. At least, it is one. */
+/** The initial and maximum number of concurrent requests. The minimum is one. */
 const FIRST_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 64;
-/** Answers are looked at in windows of as many as there are places, and of no fewer than this. */
+/** Latencies are compared per window, of as many answers as the concurrency limit but at least this many. */
 const MIN_WINDOW = 16;
-/** What a window of quick answers adds, and by what a refusal or a slow window multiplies. */
+/** The additive increase after a window of fast answers, and the factor after a refusal or a slow window. */
 const INCREASE = 4;
 const DECREASE = 0.5;
-/** A window of answers is slow when they took this many times longer than those of the best window, on average, … */
+/** A window is slow if its average latency exceeds that of the best window by this factor … */
 const SLOW_FACTOR = 2;
-/** … and longer than this many milliseconds. */
+/** … and this many milliseconds. */
 const NEVER_SLOW_MS = 50;
 
 /**
- * What a call is about: the settings, or the mail that was seen (threats, metrics, phishing reports). Trouble with the mail is
- * no reason not to write the settings.
+ * The area of a call: settings, or mail data (threats, metrics, phishing reports). Trouble with mail data must not prevent
+ * writes of settings.
  */
 export type Area = "settings" | "mail";
 
-/** One try of a call. */
+/** One attempt of a call. */
 export interface Try {
   readonly area: Area;
-  /** Of a read, and of a batch (a write of many things), the time tells nothing of the service's, so it is not looked at. */
+  /** Only single writes count for latency: the duration of a read or a batch depends on its size. */
   readonly kind: "read" | "write" | "batch";
-  /** Which try of its call this is, from 1: who was tried before goes before who was not. */
+  /** The number of the attempt within its call, from 1. Retries precede first attempts in the queue. */
   readonly number: number;
-  /** When the call must have begun its last try. */
+  /** The latest start of the call's last attempt. */
   readonly deadline: Deadline;
-  /** Waits until the request may be made, after the place and the pause. Default: it may. What it throws, the call does. */
+  /**
+   * Waits until the request may be made, after the concurrency slot and the pause. Its errors fail the call. Default: no wait.
+   */
   readonly permit?: (() => Promise<void>) | undefined;
 }
 
-/** A point in time that is set when the first try has its place, since a call may wait for one for long. */
+/** A point in time that is set when the first attempt gets its slot, since a call may wait long for one. */
 export interface Deadline {
   atMs?: number;
   readonly inMs: number;
-  /** How long all tries together waited for permits, which others may need first. */
+  /** The total time that all attempts waited for permits. */
   permitsMs: number;
 }
 
-/** What a failed try tells of the service: asked too much, in trouble, or none of it. */
+/** What a failed attempt says about the service: overloaded, failing, or nothing. */
 export type Effect =
   | { readonly kind: "refused"; readonly error: ServiceError; readonly concerns: Area | "all" }
   | { readonly kind: "failed" | "answered" };
@@ -53,7 +55,7 @@ interface Pause {
   readonly because: ServiceError;
 }
 
-/** The pause that the service asked for ends after the deadline of a call. */
+/** The pause requested by the service ends after the deadline of a call. */
 export class PauseTooLong extends Error {
   readonly because: ServiceError;
 
@@ -64,57 +66,57 @@ export class PauseTooLong extends Error {
 }
 
 /**
- * How fast one tenant is asked. Requests share a number of places that grows by a few while writes are answered quickly,
- * and halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow.
- * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while; or
- * the calls of one area, where the refusal concerns no other.
+ * An adaptive concurrency limit for one tenant. It grows by a few while writes are answered quickly. It halves when the service
+ * refuses (429, or a failure with Retry-After), fails or slows down. After a refusal the whole tenant pauses, or one area if
+ * the refusal concerns no other. The pause lasts as long as the service asks, and at least for an exponential backoff with
+ * jitter.
  */
 export class AdaptiveLimit {
   readonly #time: Time;
   readonly #told: (pauseMs: number) => void;
   readonly #places = new PQueue({ concurrency: FIRST_CONCURRENCY });
   readonly #pauses = new Map<Area | "all", Pause>();
-  /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
+  /** Consecutive refusals; those of concurrent calls count once. */
   #refusals = 0;
-  /** How often the places were halved: what was sent before the last time has nothing new to say. */
+  /** How often the limit was halved. Failures of requests sent before the last time carry no new information. */
   #era = 0;
   #window = { answers: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
 
-  /** @param told of each pause of the tenant, and of each time that it is put off, in milliseconds from then. */
+  /** @param told called for each pause of the tenant and each extension, with the remaining milliseconds. */
   constructor(time: Time, told: (pauseMs: number) => void = () => {}) {
     this.#time = time;
     this.#told = told;
   }
 
-  /** How many requests may go on at once now. */
+  /** The current concurrency limit. */
   get concurrency(): number {
     return this.#places.concurrency;
   }
 
-  /** How long the calls of an area still pause, in milliseconds. */
+  /** Returns how long the calls of an area still pause, in milliseconds. */
   pauseLeftMs(area: Area): number {
     const pause = this.#pauseOf(area);
     return pause === undefined ? 0 : Math.max(0, pause.until - this.#time.now());
   }
 
   /**
-   * Makes one try when there is a place for it and no pause.
+   * Makes one attempt once there is a free slot and no pause.
    *
-   * @param effectOf What a failure of the call tells of the service.
-   * @throws what the call, or its permit, throws.
-   * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
+   * @param effectOf returns what a failure of the call says about the service.
+   * @throws any error of the call or its permit.
+   * @throws {PauseTooLong} if the pause lasts beyond the deadline; nothing was sent.
    */
   async make<T>(aTry: Try, call: () => Promise<T>, effectOf: (error: unknown) => Effect): Promise<T> {
     const inPlace = async (): Promise<T> => {
       await this.#admitted(aTry);
       return await this.#measured(call, aTry.kind === "write", effectOf);
     };
-    // A refused try gives its place back: after the pause there are fewer.
+    // A refused attempt releases its slot: fewer remain after the pause.
     return await this.#places.add(inPlace, { priority: aTry.number });
   }
 
-  /** Waits for the end of the pause, and then for a permit. */
+  /** Waits for the end of the pause, then for a permit. */
   async #admitted({ area, permit, number, deadline }: Try): Promise<void> {
     deadline.atMs ??= this.#time.now() + deadline.inMs;
     await this.#pauseEnd(area, deadline.atMs);
@@ -123,15 +125,15 @@ export class AdaptiveLimit {
       await permit();
       const waitedMs = this.#time.now() - askedAt;
       deadline.permitsMs += waitedMs;
-      // Under a low rate the first try may wait for long: its call has not begun yet.
+      // With a low rate limit the first attempt may wait long, so the deadline starts after it.
       if (number === 1) deadline.atMs += waitedMs;
       if (this.pauseLeftMs(area) === 0) return;
-      // After the pause this permit would be used together with others, in a bunch.
+      // Otherwise this permit would be used in a burst with others after the pause.
       await this.#pauseEnd(area, deadline.atMs);
     }
   }
 
-  /** Waits for the end of the pause, however often it is put off meanwhile. */
+  /** Waits for the end of the pause, including its extensions. */
   async #pauseEnd(area: Area, deadlineAtMs: number): Promise<void> {
     for (let leftMs = this.pauseLeftMs(area); leftMs > 0; leftMs = this.pauseLeftMs(area)) {
       const pause = this.#pauseOf(area);
@@ -140,7 +142,7 @@ export class AdaptiveLimit {
     }
   }
 
-  /** The pause that lasts longest of those that an area keeps. */
+  /** Returns the longest pause that applies to an area. */
   #pauseOf(area: Area): Pause | undefined {
     const [all, own] = [this.#pauses.get("all"), this.#pauses.get(area)];
     return (own?.until ?? 0) > (all?.until ?? 0) ? own : all;
@@ -166,7 +168,7 @@ export class AdaptiveLimit {
       const effect = effectOf(error);
       if (effect.kind === "refused") this.#refused(effect.error, effect.concerns, era);
       else if (effect.kind === "answered") answered();
-      // Once for all that were on their way.
+      // Concurrent failures count once.
       else if (era === this.#era) this.#shrink();
       throw error;
     }
@@ -193,7 +195,7 @@ export class AdaptiveLimit {
     this.#window = { answers: 0, totalMs: 0 };
     this.#bestMs = Math.min(this.#bestMs, averageMs);
     if (averageMs > Math.max(NEVER_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
-    // Places that nobody waits for tell nothing about what the service bears.
+    // Unused slots say nothing about the capacity of the service.
     else if (this.#places.size > 0) this.#grow();
   }
 

@@ -3,21 +3,21 @@ import type { buildConnector, Dispatcher } from "undici";
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** Whoever can't prove who it is gets no key, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+/** Servers must verify before they receive a key, even if NODE_TLS_REJECT_UNAUTHORIZED says otherwise. */
 const VERIFIED = { rejectUnauthorized: true } as const;
 
 const PROXIES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
 
 /**
- * The dispatcher that follows the environment's proxies.
+ * Returns a dispatcher that follows the proxy variables of the environment.
  *
- * @throws {ConfigurationError} when one of them is no address.
+ * @throws {ConfigurationError} if one of them isn't a valid address.
  */
 export function defaultDispatcher(
   baseUrl: string,
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
-  // Plain http to loopback is accepted because nobody else hears it; a proxy would.
+  // Plain http is accepted for loopback because nobody else can read it; a proxy could.
   if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFIED });
   try {
     return new EnvHttpProxyAgent({
@@ -32,9 +32,9 @@ export function defaultDispatcher(
 }
 
 /**
- * The same, with no more of undici than it takes.
+ * Does the same as {@link defaultDispatcher} but loads only the required parts of undici.
  *
- * @throws {ConfigurationError} as that.
+ * @throws {ConfigurationError} if a proxy variable isn't a valid address.
  */
 export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
   const isDirect = isLoopback(new URL(baseUrl).hostname) || !PROXIES.some((name) => process.env[name]);
@@ -44,8 +44,8 @@ export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
 }
 
 /**
- * The whole of undici is five times as many modules (fetch, WebSocket, caches, mocks) and takes more than twice as long, in
- * every process that makes a request. A release of it that has its agent elsewhere is loaded whole.
+ * All of undici (fetch, WebSocket, caches, mocks) has five times as many modules and takes more than twice as long to load, in
+ * every process that makes a request. If a release moves its agent, undici is loaded as a whole.
  */
 async function loadAgent(): Promise<typeof import("undici").Agent> {
   try {
@@ -55,9 +55,9 @@ async function loadAgent(): Promise<typeof import("undici").Agent> {
   }
 }
 
-/** The connection to the proxy of the environment failed; its cause says how. Nothing was sent to the service. */
+/** The connection to the environment's proxy failed, for the reason in `cause`. Nothing was sent to the service. */
 export class ProxyConnectionError extends Error {
-  /** Without the user and the password that its address may hold. */
+  /** The proxy address without user and password. */
   readonly proxy: string;
 
   constructor(proxy: URL, cause: Error) {
@@ -66,9 +66,9 @@ export class ProxyConnectionError extends Error {
   }
 }
 
-/** The status with which the proxy of the environment refused a tunnel to the service; undefined for any other error. */
+/** Returns the status with which the proxy refused a tunnel to the service; undefined for other errors. */
 export function tunnelRefusal(error: unknown): number | undefined {
-  // undici has no class and no code of its own for it.
+  // undici has neither a class nor a code for it.
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : "") ?? [];
   return status === undefined ? undefined : Number(status);
 }
@@ -77,7 +77,7 @@ interface ProxyClientOptions {
   readonly connect: buildConnector.connector;
 }
 
-/** So that a certificate that does not verify, or a refused connection, is not taken for the service's own. */
+/** Attributes failed verification and refused connections to the proxy rather than the service. */
 function namingProxy(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOptions {
   return {
     connect: (options, done) =>
@@ -88,9 +88,9 @@ function namingProxy(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOp
 }
 
 /**
- * Looks at the environment's proxies before any request is made.
+ * Validates the environment's proxies before any request.
  *
- * @throws {ConfigurationError} when one of them is no address.
+ * @throws {ConfigurationError} if one of them isn't a valid address.
  */
 export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
   if (isLoopback(new URL(baseUrl).hostname)) return;
@@ -100,14 +100,14 @@ export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): v
   }
 }
 
-/** The path of the service's endpoints, or the beginning of one, after what may be the path of a gateway. */
+/** The service's endpoint path, or the beginning of one, after an optional gateway path. */
 const ENDPOINT_PATH = /^(.*?)(\/(?:api|v\d+)(?:\/.*)?)$/i;
 
 /**
- * What to do where nothing of the service answers at an address that ends in the path of its endpoints; undefined where it does not.
- * A gateway may have such a path by right, so this is for failures alone.
+ * Returns a hint for an address that ends in an endpoint path; otherwise undefined. Use it for failures only, since a gateway
+ * may legitimately have such a path.
  *
- * @param baseUrl as {@link checkBaseUrl} answers it.
+ * @param baseUrl the result of {@link checkBaseUrl}.
  */
 export function endpointPathHint(baseUrl: string): string | undefined {
   const { origin, pathname } = new URL(baseUrl);
@@ -117,21 +117,21 @@ export function endpointPathHint(baseUrl: string): string | undefined {
 }
 
 function wrongProxy(): ConfigurationError {
-  // The cause would show the proxy's address, and with it its password.
+  // The cause would show the proxy's address, including its password.
   return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
 }
 
 /**
- * The service's address without a trailing slash.
+ * Returns the service's address without a trailing slash.
  *
- * @throws {ConfigurationError} when it can't be used, or would send the key in the clear.
+ * @throws {ConfigurationError} if it is invalid, or would send the key in cleartext.
  */
 export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   const url = URL.parse(baseUrl);
   const advice = "Give an address such as https://mail-security.example.";
   if (url === null)
     throw new ConfigurationError(
-      // Not shown: what is no address may be the key, put in the wrong place.
+      // Doesn't show the value, which may be a misplaced key.
       `The service's address (baseUrl) is not a URL. ${advice}`,
     );
   if (url.username !== "" || url.password !== "") {
@@ -159,7 +159,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Whether a host is this machine. */
+/** Whether a host is the loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));

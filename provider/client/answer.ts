@@ -9,37 +9,36 @@ import { describeWait } from "./retry-after";
 import { DEADLINE_MS } from "./retry-policy";
 import { failureFrom } from "./service-failure";
 
-/** An HTTP answer, as far as it came. */
+/** An HTTP response, possibly incomplete. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** What an answer is read with. */
+/** How to read a response. */
 export interface Reading<T> {
   readonly request: RequestFacts;
-  /** The request as a message names it. */
+  /** The request, as messages name it. */
   readonly what: string;
   readonly key: ApiKey;
   readonly envelope: Envelope;
   readonly answer: z.ZodType<T>;
-  /** What may be wrong with the service's address, where something else than the service answers. Default: nothing. */
+  /** A hint about the service's address, for responses from something other than the service. Default: none. */
   readonly addressHint?: string | undefined;
 }
 
 /**
- * What an answer says: the content of a success, checked against the reference, or an error of the class that its
- * status or its shape calls for.
+ * Returns the validated content of a success, or throws the error class that the status or the body calls for.
  *
- * @throws {ServiceError} one class a kind of failure.
+ * @throws {ServiceError} one class per kind of failure.
  */
 export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   if (!isSuccess(answer.status)) throw refusal(answer, reading);
-  // Some services answer a deletion with nothing: 204 says it all.
+  // Some services answer a deletion with an empty 204.
   const isBare = reading.request.method === "DELETE" && answer.status === 204;
   const parsed = isBare ? { results: {} } : parse(answer, reading);
-  // A service may tell who made something by the key that made it.
+  // A service may report the key that created something.
   const body = reading.key.isIn(answer.text) ? (reading.key.removedFromBody(parsed) ?? parsed) : parsed;
   const wrong = (problem: BodyProblem, how: string): ServiceError => {
     const serviceMessage = wordsOf(body, reading.key);
@@ -75,11 +74,11 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       status: answer.status,
     });
   if (text.trim() === "") {
-    // A deletion that took effect answers 404 to a second one.
+    // Repeating a deletion that took effect returns 404.
     const problem = reading.request.method === "DELETE" ? "empty deletion" : "empty";
     throw fail(problem, "an empty body where JSON was due");
   }
-  // Only told of what fails: it takes longer than the whole rest.
+  // Computed for failures only, since it takes longer than everything else here.
   const shown = () => quote(reading.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice =
@@ -103,7 +102,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       const coding = quote(reading.key.removedFrom(encoding), 60);
       throw fail("content type", `a body encoded as ${coding}, which was not asked for`);
     }
-    // The parser's message quotes the body; this says the same in a bounded way.
+    // The parser's own message quotes the body without a limit.
     throw fail("truncated", `JSON that can't be read or breaks off: ${shown()}`);
   }
 }
@@ -159,7 +158,7 @@ function adviceFor(
 
 const errorBody = z.object({ error: z.string().trim().min(1) });
 
-/** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
+/** Returns the service's own message, sanitized, if the body has one (reference, envelope "Error"). */
 function wordsOf(body: unknown, key: ApiKey): string | undefined {
   const said = errorBody.safeParse(body);
   return said.success ? excerpt(key.partsRemovedFrom(said.data.error), 500) : undefined;
@@ -186,7 +185,7 @@ function explain(error: z.ZodError): string {
     .join("; ");
 }
 
-/** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
+/** Returns the issue of the last branch of a union, which is the shape in the reference. */
 function lastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
   return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };

@@ -2,12 +2,12 @@ import { inspect } from "node:util";
 import { printable } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The tenant's API key. It shows itself to nobody, and takes itself out of texts that come from outside. */
+/** The tenant's API key. It never shows itself, and redacts itself from external text. */
 export class ApiKey {
   readonly #key: string;
   readonly #forms: readonly string[];
 
-  /** @throws {ConfigurationError} when no header can carry the key. */
+  /** @throws {ConfigurationError} if a header can't carry the key. */
   constructor(key: string) {
     if (typeof key !== "string" || key === "") throw new ConfigurationError("The API key (apiKey) is empty.");
     if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -19,40 +19,40 @@ export class ApiKey {
     this.#forms = formsOf(key);
   }
 
-  /** The header of a request to the configured address: the only place where the key goes. */
+  /** The request header for the configured address, the only place that the key is sent to. */
   get header(): { "x-api-key": string } {
     return { "x-api-key": this.#key };
   }
 
-  /** Text from outside with the key, should it be echoed, taken out. */
+  /** Redacts the key from external text. */
   removedFrom(text: string): string {
     return this.#forms.reduce((cleaned, form) => cleaned.replaceAll(form, "<API_KEY>"), text);
   }
 
   /**
-   * The same for text that is only shown: parts of the key are taken out too, for an echo may be cut short, and what is no
-   * text is escaped. Of a long text only the beginning.
+   * Redacts external text for display: also removes parts of the key, since an echo may be truncated, and escapes control
+   * characters. Long text is truncated.
    */
   harmless(text: string): string {
     return printable(this.partsRemovedFrom(text));
   }
 
-  /** The same without escaping. */
+  /** Redacts the key and parts of it without escaping. */
   partsRemovedFrom(text: string): string {
     return withoutParts(this.removedFrom(text.slice(0, MAX_SHOWN)), this.#forms);
   }
 
-  /** Whether a text holds the key, of a length that is no coincidence. */
+  /** Whether a text contains the key. Very short keys are ignored, since they may match by chance. */
   isIn(text: string): boolean {
     return this.#key.length >= PART && this.#forms.some((form) => text.includes(form));
   }
 
-  /** A parsed body with the key taken out, or undefined when it does not hold together without it. */
+  /** Redacts the key from a parsed body; undefined if the body isn't valid without it. */
   removedFromBody(body: unknown): unknown {
     try {
       return JSON.parse(this.removedFrom(JSON.stringify(body)));
     } catch {
-      // No body, or one that is nested too deep: better none than one with the key.
+      // The body is missing or nested too deeply, so it is dropped rather than shown with the key.
       return undefined;
     }
   }
@@ -62,13 +62,13 @@ export class ApiKey {
   }
 }
 
-/** What is shown of a text from outside is cut shorter than this anyway. */
+/** External text is truncated to less than this when shown. */
 const MAX_SHOWN = 2_000;
 
-/** So many characters of a key in a row are a part of it, and no coincidence. */
+/** A run of this many characters of the key counts as part of it rather than a coincidence. */
 const PART = 8;
 
-/** A text without whatever it has of any of the forms, from so many characters in a row on. */
+/** Removes every run of at least the minimum length that occurs in any of the forms. */
 function withoutParts(text: string, forms: readonly string[]): string {
   const parts = new Set(forms.flatMap(partsOf));
   let rest = "";
@@ -85,7 +85,7 @@ function partsOf(form: string): string[] {
   return Array.from({ length: Math.max(0, form.length - PART + 1) }, (_, at) => form.slice(at, at + PART));
 }
 
-/** The key as it is, and as an echo may write it: in JSON, in an address, in HTML, as bytes. */
+/** Returns the key in every encoding that an echo may use: plain, JSON, URL, HTML and bytes. */
 function formsOf(key: string): string[] {
   const html = key.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
   const percent = encodeURIComponent(key);

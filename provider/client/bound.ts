@@ -1,24 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** For how long requests are made for those who want something. */
+/** The deadline of the callers that requests are made for. */
 export interface Bound {
-  /** Whether nothing more is to be sent for them. */
+  /** Whether to stop sending requests. */
   isOver(): boolean;
-  /** Told of each request just before it is sent, as a message names it. */
+  /** Called just before each request is sent, with the request as messages name it. */
   sends(what: string): void;
 }
 
 const bounds = new AsyncLocalStorage<Bound | undefined>();
 
-/**
- * Does work whose requests are made within a bound: what is not sent when it is over, fails and is not sent. What is under way
- * then goes on to its end.
- */
+/** Runs work within a deadline: requests that would start after it fail unsent. Requests in flight continue. */
 export function bounded<T>(bound: Bound | undefined, work: () => T): T {
   return bound === bounds.getStore() ? work() : bounds.run(bound, work);
 }
 
-/** The bound of the work that asks; undefined for one without. */
+/** Returns the deadline of the current work; undefined if it has none. */
 export function currentBound(): Bound | undefined {
   return bounds.getStore();
 }

@@ -5,20 +5,20 @@ import { arrayOf, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
 /*
- * The shapes of the reference's section "Response envelopes". An endpoint's answer is of exactly one; which one came
- * is looked at before its content is, so that a mix-up is told as what it is.
+ * The shapes of the reference's section "Response envelopes". Each endpoint uses exactly one. The envelope is checked before
+ * its content, so a mix-up gets its own message.
  */
 
-/** How an endpoint wraps what it answers. */
+/** How an endpoint wraps its answer. */
 export type Envelope = "object" | "array" | "items" | "settings-page" | "paginated";
 
 /**
- * The most items that one answer may list: many times what is asked for (200 at most), so that a service is read that gives
- * a whole list at once; and of the top five, which nobody pages, many times five.
+ * The maximum number of items in one answer. It is far above the requested page size (at most 200, or 5 for the top lists), so
+ * services that return whole lists also work.
  */
 const MOST_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
-/** That an answer lists more items than are read, or undefined. Looked at before anything is made of them. */
+/** Returns a problem if an answer has too many items, before they are processed. */
 export function tooManyItems(envelope: Envelope, body: unknown): string | undefined {
   const results = isRecord(body) ? body["results"] : undefined;
   const items = isRecord(results) ? results["items"] : results;
@@ -29,13 +29,16 @@ export function tooManyItems(envelope: Envelope, body: unknown): string | undefi
   return `it lists ${items.length} items where ${due}; more than ${most} are not read`;
 }
 
-/** What is wrong with the envelope of a body, or undefined when it is the expected one. */
+/** Returns what is wrong with the envelope of a body; undefined if it is the expected one. */
 export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
   if (!isRecord(body)) return undefined;
   return failureWithin(body) ?? wrongShape(expected, body);
 }
 
-/** A success by its HTTP status that is none by its own words: whatever else it holds, such as no items, says nothing. */
+/**
+ * Detects a body that reports failure despite a successful HTTP status. Its other content, such as an empty list, then means
+ * nothing.
+ */
 function failureWithin(body: Record<string, unknown>): string | undefined {
   const { status, error, results } = body;
   if (!("results" in body)) {
@@ -46,14 +49,14 @@ function failureWithin(body: Record<string, unknown>): string | undefined {
   return isRecord(results) && isFilled(results["error"]) ? "it holds `error` inside `results`" : undefined;
 }
 
-/** Whether a body's own status, which the reference has as an integer, says that it is none of success; words may say that it is. */
+/** Whether the status in a body, an integer in the reference, signals failure; text may signal success. */
 function isNoSuccess(status: unknown): boolean {
   if (status === undefined || status === null) return false;
   if (typeof status === "string" && Number.isNaN(Number(status))) return /err|fail|unavailable/i.test(status);
   return !(Number(status) >= 200 && Number(status) <= 299);
 }
 
-/** Whether a field that may be there says anything. */
+/** Whether an optional field has content. */
 function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
   if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
@@ -87,7 +90,7 @@ function wrongShape(expected: Envelope, body: Record<string, unknown>): string |
     if (pagination["total"] !== results["total"])
       return "its two totals, inside `results` and beside, differ";
   }
-  // A list whose end nothing tells is the envelope of the top five. Numbers may be null; all of them missing is none.
+  // A list without page data has the envelope of the top five. Its numbers may be null, but not all missing.
   if (!Array.isArray(results["items"])) return undefined;
   if (expected === "settings-page" && !holdsPageData(results)) {
     return "`results` comes without page data where the reference has it inside";
@@ -109,14 +112,14 @@ function holdsPageData(record: Record<string, unknown>): boolean {
   return ["page", "page_size", "total"].some((name) => Object.hasOwn(record, name));
 }
 
-/** What stands under `results`. */
+/** Wraps a schema as the content of `results`. */
 export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
   return madeOnce(resultsOf, results, () =>
     z.object({ results }).transform((body) => (body as { results: z.output<T> }).results),
   );
 }
 
-/** The items under `results.items`, without page data. */
+/** Wraps an item schema as `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
   return madeOnce(itemsOf, item, () =>
     resultsOf(z.object({ items: arrayOf(item) })).transform(
@@ -125,7 +128,7 @@ export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> 
   );
 }
 
-/** A page of the VIP list or the allow/deny list: page data inside `results`. */
+/** Wraps an item schema as a page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return madeOnce(settingsPageOf, item, () => {
     const results = z.object({
@@ -140,7 +143,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
   });
 }
 
-/** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
+/** Wraps an item schema as a page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return madeOnce(paginatedOf, item, () => {
     const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
@@ -156,10 +159,10 @@ export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.outp
   });
 }
 
-/** The shapes that were made, by how and of what. */
+/** Cached schemas, by factory and inner schema. */
 const made = new WeakMap<object, WeakMap<z.ZodType, unknown>>();
 
-/** Making and compiling a schema takes several times what reading an answer by it does. */
+/** Building and compiling a schema takes several times as long as parsing an answer with it. */
 function madeOnce<Made>(how: object, of: z.ZodType, make: () => Made): Made {
   const shapes = made.get(how) ?? new WeakMap<z.ZodType, unknown>();
   made.set(how, shapes);
@@ -172,7 +175,7 @@ function madeOnce<Made>(how: object, of: z.ZodType, make: () => Made): Made {
 
 type NullablePage<Item> = Omit<Page<Item>, "items"> & { readonly items: readonly Item[] | null };
 
-/** Some write an empty list as `null`; that it is empty must then be said by its total. */
+/** Some services return an empty list as `null`; its total must then confirm that it is empty. */
 function withItems<Item>({ items, ...page }: NullablePage<Item>, context: z.RefinementCtx): Page<Item> {
   if (items !== null) return { items, ...page };
   if (page.total === 0) return { items: [], ...page };

@@ -22,49 +22,49 @@ import { RetryBudget } from "./retry-budget";
 import { DEADLINE_MS, delayMs, handlingOf, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
 import type { Time } from "./time";
 
-/** A call as the pacer sees it. */
+/** The pacer's view of a call. */
 export interface PacedCall {
   readonly request: RequestFacts;
-  /** The request as a message names it. */
+  /** The request, as messages name it. */
   readonly what: string;
   readonly kind: Try["kind"];
   /** Default: the settings. */
   readonly area?: Area | undefined;
-  /** Told how long the call took in all, the waits for permits aside. */
+  /** Called with the total duration of the call, without waits for permits. */
   readonly took?: ((ms: number) => void) | undefined;
-  /** When it is over, no other try is made. Default: none. */
+  /** Once it is over, no further attempt is made. Default: none. */
   readonly bound?: Bound | undefined;
 }
 
 export interface PacerOptions {
   readonly time: Time;
-  /** Whether what fails is tried again. */
+  /** Whether to retry failures. */
   readonly retries: boolean;
-  /** How long one try may take, in milliseconds. */
+  /** The time limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * For how long after its first try what fails is tried again, in milliseconds; what is refused for too many requests is not
-   * bound by it. Default: as long as the policy says.
+   * How long failures are retried after the first attempt, in milliseconds. Doesn't apply to rate-limited requests. Default:
+   * the value of the retry policy.
    */
   readonly retryForMs?: number | undefined;
-  /** How many attempts a call that fails gets. Default: as many as the policy says. */
+  /** The maximum number of attempts of a failing call. Default: the value of the retry policy. */
   readonly maxTries?: number | undefined;
-  /** The backoff before the second attempt, in milliseconds. Default: as long as the policy says. */
+  /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
-  /** Asked before every try. Default: every request may be made. */
+  /** Asked before every attempt. Default: no restriction. */
   readonly permits?: Permits | undefined;
 }
 
 /**
- * Sends the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
- * policy says so, within the tenant's retry budget, and not at all while the {@link CircuitBreaker} is open.
- * Reads of mail have a budget and a circuit breaker of their own: whatever they come to, the settings can be written.
+ * Sends the requests of one tenant within its concurrency limit ({@link AdaptiveLimit}). Retries follow the retry policy and
+ * the tenant's retry budget, and an open {@link CircuitBreaker} blocks requests. Reads of mail have their own budget and
+ * circuit breaker, so their failures never prevent writes of settings.
  */
 export class Pacer {
   readonly #options: PacerOptions;
   readonly #limit: AdaptiveLimit;
   readonly #health: Readonly<Record<Area, Health>>;
-  /** The writes that were answered with success, by method. */
+  /** The number of successful writes, by method. */
   readonly #done = new Map<string, number>();
 
   constructor(options: PacerOptions) {
@@ -75,23 +75,22 @@ export class Pacer {
     this.#health = { settings: health(), mail: health() };
   }
 
-  /** How many requests may go on at once now. */
+  /** The current concurrency limit. */
   get concurrency(): number {
     return this.#limit.concurrency;
   }
 
-  /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
+  /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
   takeRetry(): boolean {
     return this.#options.retries && this.#health.settings.budget.take();
   }
 
   /**
-   * Makes a call: tries it until it succeeds, the policy forbids another try, or there is no time or budget left.
+   * Runs a call until it succeeds, the policy forbids a retry, or time or budget runs out.
    *
-   * @throws {CircuitOpenError} when the service failed so often in a row that no request is made.
-   * @throws {PermitRefusedError} when no permit is given for it.
-   * @throws {ServiceError} the last failure. It tells how often the call was tried, and its `outcomeUnknown` is that of all
-   * tries together.
+   * @throws {CircuitOpenError} if too many consecutive failures have opened the circuit breaker.
+   * @throws {PermitRefusedError} if the call gets no permit.
+   * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
     const { time } = this.#options;
@@ -123,7 +122,7 @@ export class Pacer {
         const aTry = { area, kind: call.kind, number: tries, deadline, permit };
         return await this.#limit.make(
           aTry,
-          // It may have waited for its place until now.
+          // The attempt may have waited for its slot until now.
           () =>
             last !== undefined && isOver(0) ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
           (error) => effectOf(error, area),
@@ -141,7 +140,7 @@ export class Pacer {
         outcomeUnknown ||= error.outcomeUnknown;
         const isTooMany = isRateLimited(error);
         if (!isTooMany) failures += 1;
-        // A pause of the tenant is waited for in place.
+        // A pause of the tenant is waited for in the slot.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
         const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
@@ -155,13 +154,13 @@ export class Pacer {
     }
   }
 
-  /** What a try of a call waits for, where there are permits or a bound. @param last how its last try failed. */
+  /** Returns the wait before an attempt, if there are permits or a deadline. @param last the failure of the last attempt. */
   #permit(call: PacedCall, last: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { permits } = this.#options;
     const { bound } = call;
     if (permits === undefined && bound === undefined) return undefined;
     return async () => {
-      // Hundreds of calls that will not be sent would each wait for a permit of others.
+      // Otherwise hundreds of calls that won't be sent would each take a permit from others.
       const open = this.#health[areaOf(call)].breaker.openedBy;
       if (open !== undefined) throw this.#circuitOpen(call, open);
       try {
@@ -202,7 +201,7 @@ export class Pacer {
     );
   }
 
-  /** The last failure, with what it can't know: how the other tries of the call ended. */
+  /** Returns the last failure with the outcome of the call's other attempts. */
   #told(
     error: ServiceError,
     { tries, outcomeUnknown, isBroke }: { tries: number; outcomeUnknown: boolean; isBroke: boolean },
@@ -218,7 +217,7 @@ export class Pacer {
     return Object.assign(error, { message, tries, outcomeUnknown });
   }
 
-  /** What was done until now, and that the rest can be done later. */
+  /** Returns a summary of the writes done so far, and that the rest can be done later. */
   #progress(): string {
     const counts = [...this.#done].map(([method, count]) => `${count} ${method}`);
     const done = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
@@ -226,7 +225,7 @@ export class Pacer {
   }
 }
 
-/** What tells whether one area of the service works. */
+/** The health of one area of the service. */
 interface Health {
   readonly breaker: CircuitBreaker;
   readonly budget: RetryBudget;
@@ -236,27 +235,27 @@ function areaOf({ area = "settings" }: PacedCall): Area {
   return area;
 }
 
-/** The deadline of a call has passed while it waited for a place. */
+/** The deadline of a call passed while it waited for a slot. */
 class TooLate extends Error {}
 
 function isRateLimited(error: unknown): boolean {
   return error instanceof ServiceError && error.scope === "rate limit";
 }
 
-/** Whether the service was asked too much, or asks to wait. */
+/** Whether the service limits the rate, or asks to wait. */
 function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
 function effectOf(error: unknown, area: Area): Effect {
-  // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
+  // The rate limit covers requests of any kind; other failures of mail reads don't concern the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "refused", error, concerns: isOfMail ? "mail" : "all" };
   const isSilent = error instanceof CircuitOpenError || error instanceof TooLate;
   return { kind: isAnswer(error) || isSilent ? "answered" : "failed" };
 }
 
-/** Whether a failure is an answer of a service that works. */
+/** Whether a failure is a response of a working service. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }

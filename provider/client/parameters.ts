@@ -2,14 +2,14 @@ import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./fields";
 
-/** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
+/** @throws {InvalidArgumentError} if `value` isn't an integer from 1 to `most`. */
 export function checkPositive(name: string, value: number, most?: number): number {
   const refusal = positiveRefusal(value, most);
   if (refusal !== undefined) throw new InvalidArgumentError(`${name} ${refusal}`);
   return value;
 }
 
-/** Why a value is no whole number from 1 to `most`; undefined when it is one. */
+/** Returns why a value isn't an integer from 1 to `most`; undefined if it is valid. */
 export function positiveRefusal(value: unknown, most = Number.MAX_SAFE_INTEGER): string | undefined {
   const isWhole = Number.isInteger(value);
   const number = value as number;
@@ -17,24 +17,24 @@ export function positiveRefusal(value: unknown, most = Number.MAX_SAFE_INTEGER):
   const isWithoutRange = most === Number.MAX_SAFE_INTEGER;
   if (isWhole && number > most && isWithoutRange) return `is too large: ${number} is more than ${most}`;
   const range = isWithoutRange ? "of 1 or more" : `from 1 to ${most}`;
-  // "7" and 7 must look different here. JSON has no NaN.
+  // "7" and 7 must look different in the message. JSON has no NaN.
   const given = typeof value === "number" ? String(value) : quote(value);
   return `must be a whole number ${range}, not ${given}`;
 }
 
-/** The same for a value that may be left out. */
+/** Checks an optional value like {@link checkPositive}. */
 export function checkOptional(name: string, value: number | undefined, most?: number): number | undefined {
   return value === undefined ? undefined : checkPositive(name, value, most);
 }
 
-/** @throws {InvalidArgumentError} when `value` is no object with properties. */
+/** @throws {InvalidArgumentError} if `value` isn't an object with properties. */
 export function checkObject(name: string, value: object): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object, not ${quote(value)}`);
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no object, or holds anything but `known`. */
+/** @throws {InvalidArgumentError} if `value` isn't an object, or has keys other than `known`. */
 export function checkKeys(name: string, value: object, known: readonly string[]): void {
   checkObject(name, value);
   for (const [key, held] of Object.entries(value)) {
@@ -45,19 +45,19 @@ export function checkKeys(name: string, value: object, known: readonly string[])
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no text. */
+/** @throws {InvalidArgumentError} if `value` isn't a string. */
 export function checkText(name: string, value: string): void {
   if (typeof value !== "string") {
     throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
   }
 }
 
-/** The same for a text that may be left out. */
+/** Checks an optional string like {@link checkText}. */
 export function checkOptionalText(name: string, value: string | undefined): void {
   if (value !== undefined) checkText(name, value);
 }
 
-/** @throws {InvalidArgumentError} when `value` is none of `values`. */
+/** @throws {InvalidArgumentError} if `value` isn't one of `values`. */
 export function checkOneOf(name: string, values: readonly string[], value: string): void {
   if (!values.includes(value)) {
     const known = values.map((one) => `"${one}"`).join(" or ");
@@ -65,17 +65,17 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no text, or nothing but white space. */
+/** @throws {InvalidArgumentError} if `value` isn't a string, or is blank. */
 export function checkFilled(name: string, value: string): void {
   checkText(name, value);
   if (value.trim() === "") throw new InvalidArgumentError(`${name} is empty`);
 }
 
 /**
- * An id as one segment of a path: opaque, any characters, percent-encoded so that it arrives as it is.
+ * Encodes an opaque id as one path segment, percent-encoded so that it arrives unchanged.
  *
- * @throws {InvalidArgumentError} for one that can't be sent: empty, longer than any id is, a dot segment (which URLs
- * fold away), or with half a surrogate pair (which has no percent-encoded form).
+ * @throws {InvalidArgumentError} for an id that can't be sent: empty, too long, a dot segment (which URLs normalize away), or
+ * with an unpaired surrogate (which has no percent-encoded form).
  */
 export function pathSegment(name: string, id: string): string {
   checkText(name, id);

@@ -1,12 +1,9 @@
-/**
- * The longest wait that is taken from `Retry-After`, in milliseconds: 7 days. A longer one counts as this long; it is far beyond what
- * a run waits in any case.
- */
+/** The maximum wait from `Retry-After`, in milliseconds: 7 days, far beyond what a run waits. Longer waits are capped. */
 export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** An HTTP date in the forms of RFC 9110, section 5.6.7, with other names of UTC, and of RFC 3339. */
+/** HTTP dates in the forms of RFC 9110, section 5.6.7, with other names for UTC, and RFC 3339 dates. */
 const DATES = [
   /[A-Z][a-z]+, [^,;]{10,30} (?:GMT|UTC|Z|[+-]\d{4})/g,
   /[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}/g,
@@ -14,13 +11,16 @@ const DATES = [
 ];
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 
-/** Seconds, also with a sign, a fraction, an exponent, a unit or quotes. No wait is less than none: a sign counts for nothing. */
+/**
+ * Seconds, optionally with a sign, a fraction, an exponent, a unit or quotes. The sign is ignored, since a wait can't be
+ * negative.
+ */
 const SECONDS = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
 
 /**
- * How long `Retry-After` (RFC 9110, section 10.2.3) asks to wait, in milliseconds from now; undefined when it can't be read. It is
- * read leniently, so that the wait is never undercut: of several values, in one header or in several, the longest counts. A date is
- * compared with the service's own clock, where the answer tells it; one in the past asks for no wait.
+ * Parses `Retry-After` (RFC 9110, section 10.2.3) into milliseconds from now; undefined if it is unreadable. Parsing is
+ * lenient, so the wait is never too short: the longest of several values counts. A date is compared with the service's own
+ * clock if the response has one. A date in the past means no wait.
  */
 export function retryAfterMs({ headers }: { readonly headers: Headers }): number | undefined {
   const now = firstDate(headers["date"]) ?? Date.now();
@@ -29,9 +29,9 @@ export function retryAfterMs({ headers }: { readonly headers: Headers }): number
 }
 
 /**
- * A wait as a message tells it: `wait 10 s`; of a long one, until when.
+ * Formats a wait for messages: `wait 10 s`, or the end time of a long wait.
  *
- * @param longMs from how many milliseconds on a wait is long.
+ * @param longMs the minimum of a long wait, in milliseconds.
  */
 export function describeWait(waitMs: number | undefined, longMs: number): string {
   if (!waitMs) return "wait";
@@ -59,13 +59,13 @@ function waitsIn(header: string, now: number): number[] {
   return waits;
 }
 
-/** Date.parse takes a date without a zone for local time. */
+/** Date.parse treats a date without a zone as local time. */
 function dateOf(text: string): number | undefined {
   const at = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The service's own clock, by the answer's `Date`, in milliseconds since 1970; undefined where it doesn't tell it. */
+/** Returns the service's clock from the `Date` header, in milliseconds since 1970; undefined if it is missing. */
 export function serviceTimeMs(headers: Headers): number | undefined {
   return firstDate(headers["date"]);
 }

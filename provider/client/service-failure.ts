@@ -23,7 +23,7 @@ const ERRORS: Readonly<Record<string, typeof errors.ServiceError>> = {
 
 type Details = Omit<errors.ServiceErrorOptions, keyof ResponseClass>;
 
-/** The error of a classified response: its class, its code, and what others make of it. */
+/** Builds the error of a classified response: its class, its code and its effects. */
 export function failureFrom(found: ResponseClass, message: string, details: Details): errors.ServiceError {
   const { code, isTransient, scope, outcomeUnknown, retryAfterMs } = found;
   const ErrorClass = ERRORS[code] ?? errors.ServiceError;
