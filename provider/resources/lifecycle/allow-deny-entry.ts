@@ -58,12 +58,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   diff(state, inputs) {
     return [
       ...fieldChanges(ENTRY_FIELDS, state, inputs),
-      // Nobody declares a conflict: while there is one, each run of a deny looks whether it is still there.
+      // Nobody declares a conflict. Each run of a deny checks whether it still exists.
       failingConflict(state) === undefined ? undefined : changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
-  // A state that a program gives beside an id to look up may say no more than that.
+  // A state that a program gives with an id to look up may hold nothing else.
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   foresee(inputs, before) {
@@ -130,14 +130,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   async read(id, state, context) {
     const { tenant, confirmTenant, say } = context;
     const query = { ...state, id: state.entryId ?? id };
-    // A state that a program gives beside an id may say no more than the value.
+    // A state that a program gives with an id may hold only the value.
     const isSettled = (one: AllowDenyEntryRow) => state.list === undefined || isAsInState(one, id, state);
     const row = await tenant.findEntrySurely(query, { isAsInState: isSettled });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
     const fresh = stateOf(id, row, state);
     let found = await withConflict(id, fresh, context);
-    // A list that lags may still show what the last run removed.
+    // A lagging list may still show what the last run removed.
     while (found.conflict !== undefined && state.conflict === undefined) {
       if (!(await tenant.readLater("entries"))) break;
       found = await withConflict(id, fresh, context);
@@ -160,7 +160,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const query = { ...state, id: entryId };
     let found = await tenant.findEntry(query);
     if (found?.id === entryId && found.list !== state.list) {
-      // The lists may still show it where it was before the last run.
+      // The lists may still show it as it was before the last run.
       const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
       found = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? found;
     }
@@ -194,7 +194,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const rows = await tenant.entriesOfValue(query);
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
     const isDeleted = row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted";
-    // Where its own row was neither listed nor deleted, another one was made since.
+    // If its own row was neither listed nor deleted, another one was created since.
     const duplicates =
       row !== undefined && (isDeleted || found?.id === entryId)
         ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one))
@@ -222,7 +222,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return;
     }
     if (isDeclared(keyOf(other, state))) return;
-    // Which of several was there beside it before, and which was made since, nobody can tell.
+    // It's impossible to tell which of several rows existed before and which were created since.
     const all = (await tenant.entriesOfValue(query)).filter(
       (one) => isOwn(one) && !isDeclared(keyOf(one, state)),
     );
@@ -234,7 +234,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 };
 
-/** Changes an entry to what is declared. */
+/** Updates an entry to what is declared. */
 async function applyChange(
   id: string,
   state: AllowDenyEntryState,
@@ -251,20 +251,21 @@ async function applyChange(
     await tenant.findEntrySurely(query, { isAsInState: isSettled });
     await holdEntryToPlan(query, inputs, context);
   }
-  // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
+  // A colleague may have changed it to what another resource declares. It then belongs to that resource; otherwise each would
+  // revert the other.
   const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
   await context.confirmTenant("entries");
   if (isOthers) {
     return stateOf(id, await ensureEntry(inputs, context), inputs);
   }
   const isMove = change.list !== undefined;
-  // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
+  // Leftovers of a move, or of an adoption, are removed afterwards.
   const isClearing = isMove || inputs.adopt === true;
   const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
   let found = await tenant.findEntry(query);
-  // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
-  // lists may still show it as it was before the last run.
+  // The declared list may already have the value in another row. The lists may still show that row as it was before the last
+  // run.
   const findOther = async () => (isMove ? await rowOn(inputs.list, inputs, entryId, tenant) : undefined);
   let there = await findOther();
   if (there !== undefined && found?.id === entryId) {
@@ -281,7 +282,7 @@ async function applyChange(
     try {
       const row = there ?? named;
       const difference = differenceOf(row, inputs);
-      // What no list shows is asked for by its id in any case.
+      // An entry that no list shows is still requested by its id.
       const asked = found?.id === entryId ? {} : { list: inputs.list };
       const sent = there === undefined ? { ...change, ...difference, ...asked } : difference;
       const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
@@ -293,7 +294,7 @@ async function applyChange(
     if (found?.id === entryId) other = await tenant.findEntry(query);
     named = undefined;
   }
-  // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
+  // The entry is gone. An entry recreated by hand belongs to this resource; otherwise it is created again.
   if (other === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
   const row = await takeOver(other, inputs, context);
   await clear();
@@ -301,10 +302,10 @@ async function applyChange(
 }
 
 /**
- * The row that a state names by its id. Where no list shows that id, it is taken to be as the state has it: the lists may lag, and the
- * service knows by the id whether it is there. Undefined where the id is known to be of something else.
+ * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists may
+ * lag, and the service resolves the id. Undefined if the id is known to belong to something else.
  *
- * @param found what is found of the entry by the shared reading.
+ * @param found the entry's row in the snapshot.
  */
 function namedRow(
   found: AllowDenyEntryRow | undefined,
@@ -327,7 +328,7 @@ function namedRow(
   };
 }
 
-/** A state with what conflicts with the entry, where something does. */
+/** Returns a state with the entry's conflict, if there is one. */
 async function withConflict(
   id: string,
   state: AllowDenyEntryState,
@@ -342,14 +343,12 @@ function removedAsDuplicate(what: string): string {
   return `${what} is removed: this run removed it with another entry of the same value.`;
 }
 
-/** What keeps a deny from being done, by its state. */
+/** Returns the conflict that makes a deny fail, according to its state. */
 function failingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
   return list === "deny" ? conflict : undefined;
 }
 
-/**
- * The row of an entry's value and scope on a list, other than its own. It is of the entry's scope where the service doesn't tell that.
- */
+/** Finds another row of the entry's value and scope on a list. A row without a scope matches any. */
 async function rowOn(
   list: List,
   entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
@@ -360,7 +359,7 @@ async function rowOn(
   return rows.find((row) => row.list === list && row.id !== ownId && isOfScope(row, entry));
 }
 
-/** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
+/** Whether arguments require no request, according to the state. Unknown values count as different. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
   return failingConflict(state) === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
 }

@@ -44,7 +44,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
 
   holds: ({ list }) => list !== undefined,
 
-  // The state of a list holds what is declared, and not the service's ids.
+  // The state of a list holds what is declared, without the service's ids.
   ids: () => [],
 
   warnOfRemoval: () => [],
@@ -67,7 +67,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
     const entries = entriesOf(plan.declared);
     const removed = entriesOf(plan.removed);
     const work = new EntryWork(plan, removed, inputs, context);
-    // A deny is there before its allow goes, and what takes the place of another is there before that one goes.
+    // A deny is created before its allow is removed, and a replacement before the entry that it replaces.
     for (const list of ["deny", "allow"] as const) {
       const wanted = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
       await attempts.all(wanted, async ([key, entry]) => await work.ensure(key, entry));
@@ -93,7 +93,7 @@ function listIn(key: string, text: string | undefined): string | undefined {
   return text === undefined ? undefined : readEntry(key, text)?.list;
 }
 
-/** What the state says of an entry that could not be brought to what is declared. */
+/** Returns the state of an entry that could not be brought to the desired state. */
 function thereAfter(error: unknown, before: string | undefined): string | undefined {
   if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
   if (error instanceof ChangedError) {
@@ -134,7 +134,10 @@ async function observe(
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }
 
-/** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
+/**
+ * Whether something differs from the state, so the list may lag behind the last run. Undeclared entries were not written by a
+ * run.
+ */
 function isUnsettled({ missing, found }: EntryMatch, expected: KeyedList): boolean {
   if (missing.some((key) => Object.hasOwn(expected, key))) return true;
   return [...found].some(([key, row]) => {
@@ -144,8 +147,8 @@ function isUnsettled({ missing, found }: EntryMatch, expected: KeyedList): boole
 }
 
 /**
- * The keys of what is beside the known content and conflicts with an entry of it on one list: of the same value on the other list, and of a
- * scope that overlaps.
+ * Returns the undeclared keys that conflict with a known entry of one list: the same value on the other list, with an
+ * overlapping scope.
  */
 function conflicts(known: KeyedList, list: List, others: KeyedList): readonly string[] {
   const opposite = entriesOf(others).filter(([, entry]) => entry.list !== list);
@@ -178,11 +181,11 @@ async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Cont
   };
 }
 
-/** The text of a key that is known, as its row has it now. */
+/** Returns the text of a known key, from its current row. */
 function textOfFound(key: string, before: string, row: AllowDenyEntryRow): string {
   const entry = readEntry(key, before);
   const text = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
   const found = isUnmanaged(before) ? asUnmanaged(text) : text;
-  // As it was written, where the service changes no more than white space.
+  // Keeps the declared spelling if the service changes only white space.
   return sameListText(found, before) ? before : found;
 }

@@ -3,18 +3,17 @@ import { SCOPES } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { TimeIsOverError } from "../../tenant";
 
-/** One that failed. */
 export interface Failed<Item> {
   readonly item: Item;
   readonly error: unknown;
 }
 
-/** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
+/** How many items are processed concurrently. The tenant limits the number of requests. */
 const AT_A_TIME = 64;
 
 /**
- * Does many things of a kind, each for itself: one that fails keeps no other from being done. Where it is the service
- * that fails, or the key that is refused, the rest is left for the next run.
+ * Processes many items independently: a failed item doesn't prevent the others. If the service fails or refuses the key, the
+ * rest is left for the next run.
  */
 export class AttemptAll<Item> {
   readonly failed: Failed<Item>[] = [];
@@ -22,7 +21,7 @@ export class AttemptAll<Item> {
   #inARow = 0;
   #givenUp: Error | undefined;
 
-  /** @param options how many are worked on at a time, where it is not the default of 64. */
+  /** @param options the concurrency, if it isn't the default of 64. */
   constructor(options: { readonly atATime?: number } = {}) {
     this.#atATime = options.atATime ?? AT_A_TIME;
   }
@@ -52,14 +51,14 @@ export class AttemptAll<Item> {
   }
 }
 
-/** What was left for the next run, after others had failed. `ERR_NOT_TRIED` */
+/** An item that was left for the next run after others had failed. `ERR_NOT_TRIED` */
 export class NotTriedError extends EmailSecurityError {
   constructor(cause: Error) {
     super("ERR_NOT_TRIED", `not tried, after others had failed: ${cause.message}`, { cause });
   }
 }
 
-/** How many such failures in a row abandon the rest; undefined for a failure of the item. */
+/** Returns how many such consecutive failures abandon the rest; undefined if the failure concerns the item only. */
 function abandonsAfter(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof TimeIsOverError) return 1;
   return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;

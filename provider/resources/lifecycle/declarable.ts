@@ -12,21 +12,21 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { writtenSoFirst } from "../../tenant";
 import { keyOfRow } from "./entry-match";
 
-/** What would be declared of a row so that nothing changes at the service; or why nothing can be. */
+/** The declaration that matches a row without any change at the service, or why there is none. */
 export type Declarable<Row> =
   | Declared<Row>
   | { readonly row: Row; readonly ok: false; readonly reason: string };
 
-/** What would be declared of a row. */
+/** The declaration of a row. */
 export interface Declared<Row> {
   readonly row: Row;
   readonly ok: true;
-  /** In a keyed list, as it would be read back. */
+  /** The key in a keyed list, as it would be read back. */
   readonly key: string;
   readonly text: string;
-  /** As an element of a settings file. */
+  /** The element of a settings file. */
   readonly element: Element;
-  /** Other rows that this one stands for: the same value a second time. */
+  /** Duplicate rows of the same value that this one represents. */
   readonly twins: readonly Row[];
 }
 
@@ -34,25 +34,25 @@ export function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
   return one.ok;
 }
 
-/** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
+/** Returns why an element can't be declared under further restrictions, such as a file format's; otherwise undefined. */
 export type ElementRefusal = (section: List | "vips", element: Element) => string | undefined;
 
 /** How a tenant's entries are declared. */
 export interface DeclarableOptions {
   readonly own: OwnDomains;
-  /** The reason that a risky entry is declared with. */
+  /** The reason to declare for accepting a risky entry. */
   readonly acceptRisk: string;
   readonly refusal?: ElementRefusal;
 }
 
-/** The entries of a tenant as one list can declare them, in an order of its own. */
+/** Returns the tenant's entries as one list can declare them, in its own order. */
 export function declarableEntries(
   all: readonly AllowDenyEntryRow[],
   options: DeclarableOptions,
 ): Declarable<AllowDenyEntryRow>[] {
-  // Of two that contradict each other a list can hold one: the one that lets nothing in.
+  // A list can hold only one of two contradicting entries: the one that lets nothing in.
   const byKey = Map.groupBy(all, keyOfRow);
-  // Of two of one value, a run finds the one that is written as it is declared.
+  // Of two rows with the same value, a run finds the one with the declared spelling.
   const single = [...byKey.values()].flatMap((alike) => {
     const [first] = alike;
     return first === undefined || alike.length < 2
@@ -90,7 +90,7 @@ export function declarableEntries(
 const CONTRADICTS =
   "is on the deny list too, which is declared; a value can't be declared on both, so decide which is meant";
 
-/** One entry as it can be declared, whatever stands beside it. */
+/** Returns the declaration of one entry, regardless of other rows. */
 export function declarableEntry(
   row: AllowDenyEntryRow,
   { own, acceptRisk, refusal = () => undefined }: DeclarableOptions,
@@ -101,7 +101,7 @@ export function declarableEntry(
   return { row, ok: true, key: keyOfRow(row), text: textOfDeclared(row, element), element, twins: [] };
 }
 
-/** One VIP with a mailbox as it can be declared. */
+/** Returns the declaration of one VIP with a mailbox. */
 export function declarableVip(
   row: VipEmployeeRow,
   refusal: ElementRefusal = () => undefined,
@@ -155,12 +155,12 @@ function reasonAgainst(
   return listRefusal(ENTRIES, raw, keyOfRow(row), textOfDeclared(row, element));
 }
 
-/** The text of a row as it is declared, with the reason that it is declared for. */
+/** Returns the declared text of a row, with the reason for its risk. */
 function textOfDeclared(row: AllowDenyEntryRow, { acceptRisk }: Declared<unknown>["element"]): string {
   return textOfEntry({ ...row, acceptRisk });
 }
 
-/** What the list itself says of it, where nothing else refuses it. */
+/** Returns why the list itself refuses it, if nothing else does. */
 function listRefusal(kind: ListKind, raw: RawArguments, key: string, text: string): string | undefined {
   const read = kind.readElement(raw, undefined);
   if (Array.isArray(read)) return read.map(told).join(" and ");
@@ -172,7 +172,7 @@ function told({ property, reason }: { readonly property: string; readonly reason
   return property === "value" || property === "email" ? reason : `its ${property} ${reason}`;
 }
 
-/** Whether who looks for the entry by what is declared finds this row, and not another one in its place. */
+/** Whether a lookup by the declared properties finds this row and no other. */
 function isFound(
   row: AllowDenyEntryRow,
   byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,

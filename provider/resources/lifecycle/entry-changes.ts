@@ -9,7 +9,7 @@ import { differenceOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
 
-/** Changes an entry that exists to what is declared, unless the program declares that entry too. */
+/** Updates an existing entry to what is declared, unless the program declares that entry separately. */
 export async function takeOver(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -25,7 +25,7 @@ export async function takeOver(
   return await patch(context.tenant, existing.id, change, inputs);
 }
 
-/** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
+/** Updates an entry in place and compares the answer with all declared fields; a difference is fixed once. */
 export async function patch(
   tenant: Tenant,
   id: string,
@@ -34,7 +34,7 @@ export async function patch(
 ): Promise<AllowDenyEntryRow> {
   let row = await send(tenant, id, change, inputs);
   const more = differenceOf(row, inputs);
-  // Fields that were not sent and differ were changed by somebody else since the last reading.
+  // Fields that were not sent but differ were changed by somebody else since the last reading.
   const unseen = Object.keys(more).length > 0 && !Object.keys(more).some((field) => field in change);
   if (unseen) row = await send(tenant, id, more, inputs);
   const missed = Object.keys(differenceOf(row, inputs));
@@ -70,7 +70,7 @@ async function send(
   );
 }
 
-/** Keeps an entry that the service doesn't know by its id, and lists, from being made a second time. */
+/** Prevents creating an entry twice if the service doesn't know its id but lists it. */
 async function assertNotListed(
   cause: NotFoundError,
   id: string,

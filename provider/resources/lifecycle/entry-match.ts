@@ -9,20 +9,16 @@ import {
 } from "../../settings/keyed-list";
 import { writtenSoFirst } from "../../tenant";
 
-/**
- * Which row of the tenant is which key of a keyed list, and what is there beside them. A plan and a run go by the same, so
- * that they can't disagree.
- */
+/** Matches rows of the tenant with keys of a keyed list, and collects the other rows. Plans and runs share it, so they agree. */
 export class EntryMatch {
-  /** The keys that are there. */
   readonly found = new Map<string, AllowDenyEntryRow>();
-  /** The keys that no row is. */
+  /** The keys without a row. */
   readonly missing: readonly string[];
   readonly #rows: readonly AllowDenyEntryRow[];
   readonly #byKey: KeyedRows["byKey"];
   readonly #taken = new Set<AllowDenyEntryRow>();
 
-  /** @param rows what the tenant holds, as {@link keyedRows} keys it once for several. */
+  /** @param rows the tenant's rows, which {@link keyedRows} keys once for several uses. */
   constructor(known: KeyedList, { rows, byKey }: KeyedRows) {
     this.#rows = rows;
     this.#byKey = byKey;
@@ -48,19 +44,19 @@ export class EntryMatch {
     this.missing = missing;
   }
 
-  /** Says that a row is a key. One that the service holds twice on a list is one. */
+  /** Assigns a row to a key. Duplicates on one list count as one. */
   take(key: string, row: AllowDenyEntryRow): void {
     this.found.set(key, row);
     for (const one of this.alike(row)) this.#taken.add(one);
   }
 
-  /** The rows that are the same entry as one. */
+  /** Returns the rows that are the same entry as this one. */
   alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
     const all = this.#byKey.get(keyOfRow(row)) ?? [];
     return all.length === 1 && all[0] === row ? all : all.filter((one) => one.list === row.list);
   }
 
-  /** What is there beside the known keys, each under a key of its own. */
+  /** Returns the rows beside the known keys, each under its own key. */
   others(): ReadonlyMap<string, AllowDenyEntryRow> {
     const others = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
@@ -79,7 +75,7 @@ export interface KeyedRows {
   readonly byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
 }
 
-/** @param byKey all of them by their keys, where that is known. */
+/** @param byKey all rows by their keys, if known. */
 export function keyedRows(all: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
   const isOfList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
   if (all.every(isOfList)) return { rows: all, byKey: byKey ?? Map.groupBy(all, keyOfRow) };
@@ -87,7 +83,7 @@ export function keyedRows(all: readonly AllowDenyEntryRow[], byKey?: KeyedRows["
   return { rows, byKey: Map.groupBy(rows, keyOfRow) };
 }
 
-/** The key of a row in a keyed list. */
+/** Returns the key of a row in a keyed list. */
 export function keyOfRow(row: AllowDenyEntryRow): string {
   return keyOfEntry({
     value: row.value,
@@ -96,7 +92,7 @@ export function keyOfRow(row: AllowDenyEntryRow): string {
   });
 }
 
-/** Rows whose scope the service does not tell can't be of another scope than is asked for. */
+/** Rows without a scope match any requested scope. */
 function untold(
   entry: ListedEntry,
   byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,

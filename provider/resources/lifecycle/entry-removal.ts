@@ -9,14 +9,14 @@ import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
 
 /**
- * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
- * which only one was moved. What another resource declares or manages stays.
+ * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several rows, and
+ * a move affects only one. Rows that another resource declares or manages stay.
  *
- * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
- * state names, which the lists may not show yet.
- * @param isMeant whether one may be removed: the entry was moved from there, or the user said to adopt.
- * @param leaves as of `ensureEntry`.
- * @throws {AlreadyExistsError} when there is one that may not be removed; then none is.
+ * @param entry the entry, with its previous scope if the move changed it, so rows of that scope go too. It includes the row
+ * that the state names, which the lists may not show yet.
+ * @param isMeant whether a row may be removed: the entry was moved from there, or the user asked to adopt.
+ * @param leaves see `ensureEntry`.
+ * @throws {AlreadyExistsError} if a row may not be removed; then none is.
  */
 export async function clearOtherList(
   entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
@@ -55,7 +55,7 @@ export async function clearOtherList(
   );
 }
 
-/** Names the rows of a value that stay on the tenant's lists and no resource of the program declares. */
+/** Reports the rows of a value that stay on the tenant's lists without a resource of the program. */
 export function sayLeftRows(
   entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
   rows: readonly AllowDenyEntryRow[],
@@ -73,9 +73,9 @@ export function sayLeftRows(
 }
 
 /**
- * Removes the given rows of one value, each unless it has become something else meanwhile.
+ * Removes the given rows of one value, except those that have changed meanwhile.
  *
- * @returns those that were there.
+ * @returns the rows that existed.
  */
 export async function removeRows(
   rows: readonly AllowDenyEntryRow[],
@@ -94,8 +94,8 @@ export async function removeRows(
 /**
  * Removes one row by its id, whether or not the lists show it.
  *
- * @param isStill as of {@link Tenant.deleteEntry}.
- * @throws {NotAppliedError} when the lists still show it.
+ * @param isStill see {@link Tenant.deleteEntry}.
+ * @throws {NotAppliedError} if the lists still show it.
  */
 export async function removeRow(
   { id }: Pick<AllowDenyEntryRow, "id">,
@@ -105,7 +105,7 @@ export async function removeRow(
 ): Promise<Deletion> {
   const outcome = await tenant.deleteEntry(id, isStill);
   if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
-  // A list that misses it may lag as well as one that shows it.
+  // A list without it may lag, and so may one that shows it.
   if ((await tenant.findEntrySurely({ ...entry, id }))?.id !== id) return "gone";
   const still = await findStillListed(id, entry, tenant);
   if (still === undefined) return "gone";
@@ -116,7 +116,7 @@ export async function removeRow(
   );
 }
 
-/** The row of an id that the service says is gone, if its lists, which may lag, go on showing it. */
+/** Returns the row of an id that the service says is gone, if its possibly lagging lists still show it. */
 export async function findStillListed(
   id: string,
   entry: EntryPlace,

@@ -28,16 +28,16 @@ import { type Context, isDefined, PartialFailure } from "./lifecycle";
 import { sayTwins } from "./twins";
 
 /*
- * The writes by which an entry comes to be as declared: observe, ensure, compare. One entry and a whole list go
- * through the same, so that they can't disagree.
+ * Brings an entry to its declared state: observe, ensure, compare. Single entries and whole lists share this code, so they
+ * agree.
  */
 
 /**
- * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
- * asked.
+ * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every answer with the request.
  *
- * @param leaves whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
- * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
+ * @param leaves whether to leave a row of the value on the other list alone, for example because a list ignores it. Default:
+ * never.
+ * @throws {AlreadyExistsError} if the service holds a different entry or a conflicting allow that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
@@ -46,7 +46,7 @@ export async function ensureEntry(
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
     const row = await ensured(inputs, context, leaves);
-    // What a resource of this stack moved from there, or the user said to adopt.
+    // A row that a resource of this stack moved from there, or that the user asked to adopt.
     const isMeant = (one: AllowDenyEntryRow) =>
       inputs.adopt || context.isManaged?.(keyOf(one, inputs)) === true;
     await clearOtherList(inputs, context, isMeant, leaves);
@@ -57,8 +57,8 @@ export async function ensureEntry(
 }
 
 /**
- * The entry as the service holds it. Where the state of a resource names it, as before a rename, one reading that misses it, or shows it on
- * the other list, is not enough.
+ * Finds the entry at the service. If a resource's state names it, for example before a rename, one reading without it, or with
+ * it on the other list, isn't sufficient.
  */
 export async function findManagedEntry(
   entry: EntryPlace,
@@ -79,13 +79,13 @@ async function ensured(
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const found = await tenant.findEntry(inputs);
-  // An allow of the same scope is the entry itself, which is on the wrong list.
+  // An allow of the same scope is the entry itself, on the wrong list.
   const conflict = await conflictingAllow(
     inputs,
     context,
     (row) => isOfScope(row, inputs) || leaves?.(row) === true,
   );
-  // One that adopts takes over the allow, whether or not the service would hold both.
+  // An adopting entry takes over the allow, whether or not the service would accept both.
   if (conflict !== undefined && inputs.adopt && found === undefined) {
     const row = await adopt(conflict, inputs, context);
     const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
@@ -104,12 +104,12 @@ async function ensured(
     if (found === undefined) throw error;
     return await adopt(found, inputs, context);
   }
-  // A service that answers success with an entry that stood there before has created nothing that could be undone.
+  // If the service reports success for an existing entry, nothing was created that could be undone.
   if (!created.isNew) return await adopt(created.row, inputs, context);
   return await settle(created.row, inputs, tenant);
 }
 
-/** Of several entries that are one, by the form in which values are compared, the one that is as declared. */
+/** Returns the entry with the declared spelling among several that compare as equal. */
 async function asDeclaredOf(
   found: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -123,19 +123,19 @@ async function asDeclaredOf(
 }
 
 /**
- * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
- * service's to say; it is looked at only when the service says that it is in the way.
+ * Finds an undeclared entry of the same value with another scope. The service decides whether both may exist; this is called
+ * only when it reports a conflict.
  */
 async function inTheWay(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.entriesOfValue(inputs);
-  // One that is declared for the other list is on its way there, and has its owner.
+  // An entry declared for the other list is about to move there, and has an owner.
   return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
 }
 
-/** What the service holds when it says that something collides. Its list may not show that yet. */
+/** Finds the entry that the service reports as a conflict. Its list may not show that entry yet. */
 async function colliding(
   inputs: AllowDenyEntryInputs,
   context: Context,
@@ -147,12 +147,12 @@ async function colliding(
       isDefined,
     );
   } catch {
-    // The conflict is the failure to tell.
+    // The conflict is the failure to report.
     return undefined;
   }
 }
 
-/** Takes an entry that exists for the declared one: when it is the same, or when the user said so. */
+/** Adopts an existing entry if it equals the declared one, or if the user asked for it. */
 async function adopt(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -180,7 +180,7 @@ async function adopt(
   );
 }
 
-/** Compares the answer of a create with what was asked: undoes what is wrong for good, mends what can be mended. */
+/** Compares the answer of a create with the request: undoes what can't be corrected, and fixes the rest. */
 async function settle(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -222,7 +222,7 @@ async function settle(
   }
 }
 
-/** The failure to bring what was created to what is declared. */
+/** Builds the failure to bring a created entry to what is declared. */
 function partialOf(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -232,14 +232,14 @@ function partialOf(
   return new PartialFailure(id, stateOf(id, created, inputs), error);
 }
 
-/** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
+/** Removes a wrong entry immediately after its creation. If that fails, keeps it in state so that it isn't lost. */
 async function undo(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
   failure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
-  // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
+  // Another writer may have created it at the same moment; don't remove what doesn't match the request.
   if (canonicalComment(created.comment) !== "" && !sameComment(created.comment, inputs.comment)) {
     return failure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",

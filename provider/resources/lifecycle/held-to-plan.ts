@@ -9,7 +9,7 @@ import { keyOfRow } from "./entry-match";
 import { PlanMovedError } from "./errors";
 import type { Context } from "./lifecycle";
 
-/** What is about to become of one entry or VIP: the texts of its key in a keyed list. */
+/** The intended change of one entry or VIP: the texts of its key in a keyed list. */
 export interface Intent {
   readonly key: string;
   readonly before: string | undefined;
@@ -19,11 +19,11 @@ export interface Intent {
 const SHOWN = 20;
 
 /**
- * Where the run is held to a plan that was reviewed, nothing is written unless all of this was in it just so.
+ * Enforces the reviewed plan, if there is one: nothing is written unless the plan has exactly these changes.
  *
- * @param intents what is done already is none of the plan's business.
- * @param left what is not changed because of it.
- * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
+ * @param intents the changes; those already done are ignored.
+ * @param left what stays unchanged because of a refusal.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) which names the changes that were not reviewed.
  */
 export function holdToPlan(
   kind: ListKind,
@@ -55,7 +55,10 @@ export function holdToPlan(
   );
 }
 
-/** The same for an entry of another scope that is taken over, and so is no more: when it is met, for only then it is known. */
+/**
+ * Enforces the plan for an entry of another scope that is adopted and so ceases to exist. Called when it is found, since it
+ * isn't known earlier.
+ */
 export function holdTakenOver(row: AllowDenyEntryRow, declared: Entry, context: Context): void {
   const key = keyOfRow(row);
   if (key === keyOfEntry(declared) || row.verdict_scope === undefined) return;
@@ -63,7 +66,7 @@ export function holdTakenOver(row: AllowDenyEntryRow, declared: Entry, context: 
   holdToPlan(ENTRIES, [intent], context, "It was left as it is.");
 }
 
-/** Whether the run is held to a plan at all. Where it is not, nothing is waited for: not even a moment. */
+/** Whether a plan is enforced. If not, callers skip the wait entirely. */
 export function isHeld({ reviewed }: Context): boolean {
   return reviewed?.() !== undefined;
 }
@@ -71,10 +74,10 @@ export function isHeld({ reviewed }: Context): boolean {
 type Entry = Omit<AllowDenyEntryInputs, "adopt">;
 
 /**
- * The same for a single entry.
+ * Enforces the plan for a single entry.
  *
- * @param known how to find it: as the state has it, or as it is declared.
- * @param after as it is declared; undefined where it goes.
+ * @param known how to find it: from the state, or as declared.
+ * @param after as declared; undefined if it is removed.
  */
 export async function holdEntryToPlan(
   known: Entry & { readonly id?: string },
@@ -88,7 +91,7 @@ export async function holdEntryToPlan(
   holdToPlan(ENTRIES, [{ key, before, after: wanted }], context);
 }
 
-/** The same for a single VIP. */
+/** Enforces the plan for a single VIP. */
 export async function holdVipToPlan(
   email: string,
   after: Pick<VipEmployeeInputs, "comment"> | undefined,
