@@ -8,8 +8,8 @@ const TIMEOUT_MS = 5_000;
 type Severity = (typeof LogSeverity)[keyof typeof LogSeverity];
 
 /**
- * Says sentences to the person at the terminal, by way of the engine, which shows nothing of what a plugin prints. Where
- * the engine is not to be reached they are printed all the same, a line each.
+ * Logs messages to the terminal through the engine, which hides a plugin's output. If the engine is unreachable, prints them,
+ * one line each.
  */
 export class EngineLog {
   readonly #subject = new AsyncLocalStorage<string>();
@@ -17,28 +17,28 @@ export class EngineLog {
   #address: string | undefined;
   #client: EngineClient | undefined;
 
-  /** @param address where the engine is to be reached. */
+  /** @param address the engine's address. */
   constructor(address: string | undefined) {
     this.#address = address;
   }
 
-  /** From now on tells another engine. */
+  /** Switches to another engine. */
   reach(address: string): void {
     this.#address = address;
     this.#client = undefined;
   }
 
-  /** Does work of which everything that it says is about one resource, where the engine shows it. */
+  /** Runs work whose messages all concern one resource; the engine shows them there. */
   async about<T>(urn: string, work: () => Promise<T>): Promise<T> {
     return await this.#subject.run(urn, work);
   }
 
-  /** @param sentence on one line. */
+  /** @param sentence a single line. */
   say(sentence: string): void {
     this.#begin(sentence, LogSeverity.INFO);
   }
 
-  /** The same of what is worth a look. */
+  /** Logs a warning. */
   warn(sentence: string): void {
     this.#begin(sentence, LogSeverity.WARNING);
   }
@@ -50,14 +50,14 @@ export class EngineLog {
     this.#untold.add(telling);
   }
 
-  /** Done when all that was said so far is told: after its last answer, the engine may take no more. */
+  /** Resolves once all messages so far are delivered: after its last answer, the engine may accept no more. */
   async told(): Promise<void> {
     await Promise.all(this.#untold);
   }
 
   async #tell(sentence: string, severity: Severity): Promise<void> {
     if (this.#address === undefined) throw new Error("no engine has started this process");
-    // A proxy in the environment is for what is elsewhere.
+    // Proxy variables of the environment don't apply to loopback.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
       "grpc.enable_http_proxy": 0,
     });

@@ -3,14 +3,14 @@ import type { Listed } from "../resources/lifecycle/lifecycle";
 import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
-/** How much is asked for, as Pulumi's `ListRequest` says it: a number below 1 is no limit. */
+/** The requested page size, as in Pulumi's `ListRequest`: a number below 1 means no limit. */
 interface Asked {
   getLimit(): number;
   getPageSize(): number;
   getContinuationToken(): string;
 }
 
-/** The part of what there is that is asked for, as messages of a stream; where it goes on, the last of them says so. */
+/** Returns the requested page as stream messages; if more items follow, the last message has a token. */
 export function pageOf(found: readonly Listed[], asked: Asked): unknown[] {
   const { from, until } = placeOf(asked.getContinuationToken());
   const end = Math.min(found.length, until, from + unlessNone(asked.getLimit()));
@@ -19,14 +19,14 @@ export function pageOf(found: readonly Listed[], asked: Asked): unknown[] {
   return next < end ? [...results, continuationOf(`${next}-${end}`)] : results;
 }
 
-/** What is answered where a preview does not know yet what is to be listed. */
+/** Returns the answer for a preview that doesn't know the filters yet. */
 export function notKnownYet(): unknown {
   const answer = new messages.ListResponse();
   answer.setComputed(new messages.ListResponse.Computed());
   return answer;
 }
 
-/** Where a page begins, and where the last of them ends: by the limit with which the first was asked for. */
+/** Returns where a page begins and where the last one ends, based on the limit of the first request. */
 function placeOf(token: string): { readonly from: number; readonly until: number } {
   if (token === "") return { from: 0, until: Number.POSITIVE_INFINITY };
   const [, from, until] = /^(\d+)-(\d+)$/.exec(token) ?? [];

@@ -16,15 +16,15 @@ import { UNKNOWN } from "../settings/unknown";
 import { asSecret } from "./wire";
 
 /*
- * The configuration of one provider instance, as the engine hands it over. The default one has what the stack's configuration
- * holds under `email-security:`, and the environment wins over it; an explicit one has its own arguments alone, as a
- * `Provider` of dynamic resources has. `pulumi do` makes one of no name, which it neither checks nor keeps.
+ * The configuration of one provider instance, as the engine passes it. The default instance has the stack configuration under
+ * `email-security:`, and the environment takes precedence. An explicit instance has only its own arguments, like a `Provider`
+ * of dynamic resources. `pulumi do` creates an unnamed instance, which it neither checks nor stores.
  */
 
 /**
- * Checks the arguments of a provider instance. The key becomes a secret, so that none is in state in the clear.
+ * Validates the arguments of a provider instance. Makes the key a secret, so state never holds it in cleartext.
  *
- * What is missing of the default provider is no failure yet: the environment may have it, or no resource may need it.
+ * Missing arguments of the default provider aren't an error yet: the environment may have them, or no resource may need them.
  */
 export function checkConfiguration(
   args: Properties,
@@ -41,7 +41,7 @@ export function checkConfiguration(
   return { inputs, failures: [...unknown, ...(isKnown ? failuresOf(configurationOf(args, name)) : [])] };
 }
 
-/** What the engine itself tells a provider among its arguments. */
+/** Arguments that the engine adds itself. */
 const OF_ENGINE = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
 
 function ownNames(args: Properties): string[] {
@@ -64,7 +64,9 @@ function misspelt(args: Properties): ArgumentFailure[] {
   return [...reasons, ...misspeltSentences(process.env)].map((reason) => ({ property: "", reason }));
 }
 
-/** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
+/**
+ * Whether the arguments are the stack's own configuration, which the engine passes to the default provider and to each plugin.
+ */
 function isOfTheStack(args: Properties): boolean {
   const told = process.env["PULUMI_CONFIG"];
   if (told === undefined) return true;
@@ -72,7 +74,7 @@ function isOfTheStack(args: Properties): boolean {
   return SETTING_NAMES.every((key) => args[key] === undefined || textOf(args[key]) === textOf(stack[key]));
 }
 
-/** The environment would win over such a provider, as if it were the default one: it would work on another tenant than it says. */
+/** The environment would override such a provider like the default one, so it would work on a different tenant than declared. */
 function namedAsTheDefault(name: string): ArgumentFailure {
   return {
     property: "",
@@ -80,7 +82,7 @@ function namedAsTheDefault(name: string): ArgumentFailure {
   };
 }
 
-/** What a session reads its configuration from. */
+/** Returns the configuration source of a session. */
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
     if (key === INSTANCE_KEY) return isOnItsOwn(args, name) ? name : undefined;
@@ -89,25 +91,25 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
 }
 
 /**
- * Whether an instance is configured by its arguments alone. That of `pulumi do` has no name: it is, where arguments say which
- * tenant is meant, so that no key of the environment goes to the address of an argument.
+ * Whether an instance uses only its arguments. The unnamed one of `pulumi do` does if its arguments identify the tenant, so an
+ * environment key never goes to an address from the arguments.
  */
 function isOnItsOwn({ baseUrl, apiKey }: Properties, name: string): boolean {
   if (name === "") return [baseUrl, apiKey].some((argument) => textOf(argument) !== undefined);
   return !isDefaultProvider(name);
 }
 
-/** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
+/** Returns an argument as a configuration value; undefined if it is missing or unknown. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
-  // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
+  // SDKs send non-string arguments as JSON, and may send strings in the same way.
   return /^"(?:[^"\\]|\\.)*"$/.test(value) ? String(JSON.parse(value)) : value;
 }
 
 /**
- * Whether an instance comes to another service: then what it manages is made anew there, and deleted here by the instance
- * as it was. Where one of the two addresses is not among the arguments, nothing is known of it.
+ * Whether an instance moves to another service. Its objects are then recreated there, and deleted here by the old instance.
+ * False if either address isn't among the arguments.
  */
 export function movesTenant(olds: Properties, news: Properties, name: string): boolean {
   if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;

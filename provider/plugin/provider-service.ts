@@ -41,24 +41,24 @@ const FUNCTIONS = new Map(
 );
 
 /**
- * Pulumi's provider protocol over the same fronts as the dynamic resources: one method a call of `provider.proto`, from
- * message to message. What a call throws is told to the engine as it is.
+ * Pulumi's provider protocol on top of the same lifecycles as the dynamic resources, with one method per call of
+ * `provider.proto`. Errors reach the engine unchanged.
  */
 export class ProviderService {
   readonly #log: EngineLog;
   #engine: string | undefined;
   #session: ProviderSession;
   #fronts: ReadonlyMap<string, Front>;
-  /** The URN of the provider instance that the session is of. */
+  /** The URN of the session's provider instance. */
   #instance: string | undefined;
-  /** The provider instance that this process is, as the engine refers to it. */
+  /** The reference of this process's provider instance, as the engine uses it. */
   #reference = "";
   #failedImports = new FailedImports();
-  /** The components that are being constructed, and what tells them that the run ends. */
+  /** The components under construction, and the signal that the run ends. */
   readonly #constructs = new Set<Promise<unknown>>();
   #ending = Promise.withResolvers<void>();
 
-  /** @param engine where the engine is to be reached. */
+  /** @param engine the engine's address. */
   constructor(engine: string | undefined) {
     this.#log = new EngineLog(engine);
     this.#engine = engine;
@@ -73,7 +73,7 @@ export class ProviderService {
     return answer;
   }
 
-  /** An engine that did not start this process tells where it is. */
+  /** Sets the address of an engine that did not start this process. */
   attach(request: Request<"PluginAttach">): unknown {
     this.#serve(request.getAddress());
     return new Empty();
@@ -149,7 +149,7 @@ export class ProviderService {
       front.diff(request.getId(), olds, news);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
-    // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
+    // Resources from dynamic providers are updated without a request to the service, to get the plugin's outputs.
     const isForeign = isOfDynamicResource(request.getOlds());
     answer.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
     answer.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
@@ -175,7 +175,7 @@ export class ProviderService {
     const front = this.#frontOf(request);
     const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
-    // Left out of an answer, its id tells the engine that it is gone: its import failed.
+    // An answer without an id tells the engine that the resource is gone: its import failed.
     if (isFailedImport(outputs)) return new messages.ReadResponse();
     if (isImport) this.#failedImports.begin(request.getUrn());
     const found = isImport
@@ -183,11 +183,11 @@ export class ProviderService {
       : await front.read(request.getId(), outputs, request.getTimeout());
     if (isImport) this.#failedImports.assertWanted(request.getUrn());
     const answer = new messages.ReadResponse();
-    // An id left out tells the engine that the resource is gone.
+    // An answer without an id tells the engine that the resource is gone.
     if (found === undefined) return answer;
     answer.setId(found.id);
     answer.setProperties(structOf(withEntryId(found.id, request, found.outputs), request.getProperties()));
-    // Left out, they are as they were.
+    // Omitted inputs stay unchanged.
     if (found.inputs !== undefined) answer.setInputs(structOf(found.inputs, request.getInputs()));
     return answer;
   }
@@ -222,7 +222,7 @@ export class ProviderService {
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
     const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
     const answer = new messages.InvokeResponse();
-    // What was read by something secret tells of it.
+    // Results that were read with a secret may reveal it.
     const entries = Object.entries(result);
     const told = hasSecrets(request.getArgs())
       ? entries.map(([name, value]) => [name, asSecret(value)])
@@ -231,14 +231,14 @@ export class ProviderService {
     return answer;
   }
 
-  /** What is there of a resource type, by ids that an import takes; in pages, where the engine asks for some. */
+  /** Lists the existing objects of a resource type by import id, in pages if the engine requests them. */
   async list(request: Request<"ListRequest">): Promise<readonly unknown[]> {
     const query = propertiesOf(request.getQuery());
     if (Object.values(query).includes(UNKNOWN)) return [notKnownYet()];
     return pageOf(await this.#frontOfType(request.getToken()).list(query), request);
   }
 
-  /** There is no other ecosystem from which a program would be converted. */
+  /** There is no other ecosystem to convert programs from. */
   getMapping(): unknown {
     return new messages.GetMappingResponse();
   }
@@ -252,7 +252,7 @@ export class ProviderService {
     if (type !== TENANT_SETTINGS_TYPE) {
       throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
     }
-    // Few programs have it, and reading files takes long to load.
+    // Few programs use it, and its file reader is slow to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
     const construct = constructTenantSettings(request, {
       instance: this.#reference,
@@ -273,8 +273,8 @@ export class ProviderService {
   }
 
   /**
-   * Has components answered that still wait for their resources, before the engine is told of a resource that failed: it ends the
-   * run without a word to them, and tells of each as of another failure.
+   * Answers components that still wait for their resources before the engine learns of a failed resource. The engine would
+   * otherwise end the run and report each of them as another failure.
    */
   async endConstructs(): Promise<void> {
     if (this.#constructs.size === 0) return;
@@ -284,13 +284,13 @@ export class ProviderService {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** The run is to end: nothing more is sent to the service. */
+  /** Cancels the run: nothing more is sent to the service. */
   cancel(): unknown {
     this.#session.cancel();
     return new Empty();
   }
 
-  /** Does what a call asks, and is done when the person was told all that there was to say, at the resource that it is about. */
+  /** Runs a call, and waits until its messages are delivered at the resource they concern. */
   async answering<T>(request: unknown, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#log.about(urnIn(request), work);
@@ -299,7 +299,7 @@ export class ProviderService {
     }
   }
 
-  /** A process that an engine attaches to outlives a run, and what it knows of one is of no other. */
+  /** A process that an engine attaches to outlives a run, so it must drop what it knows of the previous one. */
   #serve(engine: string): void {
     if (engine === "" || engine === this.#engine) return;
     this.#engine = engine;
@@ -327,14 +327,14 @@ export class ProviderService {
   }
 }
 
-/** An engine starts a process for each instance; one that it attaches to would work on the tenant that was configured last. */
+/** An engine starts one process per instance; an attached process would work on the tenant that was configured last. */
 function severalAttached(one: string, other: string): ConfigurationError {
   return new ConfigurationError(
     `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(one)} and ${quote(other)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
   );
 }
 
-/** What a request is about; empty where it is about no resource. */
+/** Returns the URN of a request; empty if it concerns no resource. */
 function urnIn(request: unknown): string {
   return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
 }
@@ -357,12 +357,12 @@ function checked(
   return answer;
 }
 
-/** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
+/** The lifecycle stores an entry's id only if it differs from the resource's own; programs always expect it. */
 function withEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
   return typeInUrn(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
-/** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
+/** Without the Provider's identity, the environment's key would be used for none, or for any. */
 function refuseOldEngine(request: Request<"ConfigureRequest">): void {
   if (request.getUrn()) return;
   const oldest = formatVersion(MINIMUM_VERSION);

@@ -18,8 +18,8 @@ import type { ProviderService, Request } from "./provider-service";
 import { structOf } from "./wire";
 
 /**
- * The calls of Pulumi's protocol that the service answers, with `list`. Of the others, gRPC itself says that there are none: they
- * are of parameterized packages, components and their methods, of which the schema has none.
+ * The protocol calls that the service answers, with `list`. gRPC rejects the others, which concern features that the schema
+ * doesn't use.
  */
 const CALLS = [
   "attach",
@@ -42,7 +42,7 @@ const CALLS = [
   "update",
 ] as const satisfies readonly (keyof ProviderService)[];
 
-/** The service as gRPC serves it. Calls that come before it is loaded wait for it. */
+/** Returns the service for gRPC. Calls that arrive while it loads wait for it. */
 export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
   return { ...Object.fromEntries(CALLS.map((name) => [name, rpc(service, name)])), list: listing(service) };
 }
@@ -63,7 +63,7 @@ function rpc(
   };
 }
 
-/** The one call whose answer is a stream. */
+/** The only call with a streamed answer. */
 function listing(
   loading: Promise<ProviderService>,
 ): handleServerStreamingCall<Request<"ListRequest">, unknown> {
@@ -79,7 +79,7 @@ function listing(
   };
 }
 
-/** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
+/** The engine shows the failure at its resource: expected errors with their code, unexpected ones with their stack. */
 function failureOf(error: unknown, request: unknown): Partial<StatusObject> {
   if (error instanceof PartialFailure) return partialFailure(error, request as Written);
   if (error instanceof EmailSecurityError) {
