@@ -1,10 +1,10 @@
 /*
- * Two tenants can have an entry of the same id where a service numbers the entries of each tenant from 1. An id that was drawn at random, or
- * from a clock, is of one tenant. The service documents neither, so the ids that were read decide, all together: one of them can look like
- * anything.
+ * Two tenants can have the same entry id if a service numbers each tenant's entries from 1. Ids that are random or based on a
+ * clock are unique to one tenant. The service documents neither, so this looks at all ids together: a single one could look
+ * like anything.
  */
 
-/** Whether ids are numbers that follow each other, so that another tenant can have the same. */
+/** Whether ids are sequential numbers, so another tenant can have the same ones. */
 export function areCounters(ids: readonly string[]): boolean {
   const isPrefixed = ids.every((id) => PREFIX.test(id));
   const parts = ids.map((id) => significantPart(isPrefixed ? id.replace(PREFIX, "") : id));
@@ -17,12 +17,12 @@ export function areCounters(ids: readonly string[]): boolean {
 
 type Kind = "unique" | "short" | "unclear";
 
-/** No counter has so many digits that count; a clock that is read in milliseconds, as in a snowflake, has. */
+/** No counter has this many significant digits, but a clock in milliseconds does, as in a snowflake id. */
 const CLOCK_DIGITS = 15;
-/** So many characters hold enough of chance, if that is where they are from. */
+/** This many characters hold enough randomness, if they are random. */
 const SHORTEST_RANDOM = 8;
 const LONG = 12;
-/** Among so many random characters, the most frequent one is rare. */
+/** Among this many random characters, the most frequent one is rare. */
 const MANY = 8;
 
 function kindOfPart(part: string): Kind {
@@ -34,7 +34,7 @@ function kindOfPart(part: string): Kind {
   return isUnique ? "unique" : "unclear";
 }
 
-/** Which part of the ids has, on average, the most frequent character of its place. */
+/** Returns the average share of ids that have the most frequent character of each position. */
 function commonShare(parts: readonly string[]): number {
   const length = Math.max(...parts.map((part) => part.length));
   const padded = parts.map((part) => part.padStart(length, "0"));
@@ -48,7 +48,7 @@ function commonShare(parts: readonly string[]): number {
 
 const PREFIX = /^(?:\p{L}+[-_:.])+/u;
 
-/** Without separators and the zeros that fill up a number. */
+/** Returns an id without separators and leading zeros. */
 function significantPart(id: string): string {
   return id
     .replaceAll(/[-_:.{}]/g, "")
@@ -56,7 +56,7 @@ function significantPart(id: string): string {
     .replaceAll(/0{6,}/g, "");
 }
 
-/** Letters and digits that take turns, as they don't in a number or a word. */
+/** Whether letters and digits alternate as they don't in a number or a word. */
 function looksRandom(part: string): boolean {
   const turns = part.match(/(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])/g) ?? [];
   return part.length >= SHORTEST_RANDOM && turns.length >= 3;
