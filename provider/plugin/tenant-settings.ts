@@ -10,15 +10,15 @@ import { keyedContent } from "../settings/list-check";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { propertiesOf, structOf } from "./wire";
 
-/** What the component has of the plugin's process. */
+/** The component's access to the plugin process. */
 interface OwnProcess {
-  /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
+  /** The process's provider instance, as the engine refers to it; the lists belong to its tenant. */
   readonly instance: string;
-  /** Done when a resource failed, so that the run ends. */
+  /** Resolves when a resource fails and the run ends. */
   readonly ending: Promise<void>;
-  /** Told what the files declare, before it is registered. */
+  /** Called with the declarations of the files before they are registered. */
   readonly found: (lists: DeclaredLists) => void;
-  /** Says what the review is to know of the files, at the component. */
+  /** Reports information about the files for the review, at the component. */
   readonly tell: (urn: string, lists: DeclaredLists) => void;
 }
 
@@ -26,23 +26,23 @@ type ConstructRequest = InstanceType<typeof provider.ConstructRequest>;
 type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
 
 /**
- * The component `TenantSettings`: reads the settings files, and registers with the engine what they declare, under the same
- * names as the component of dynamic resources, so that plans, rollouts and policies know both.
+ * Constructs the component `TenantSettings`: reads the settings files and registers what they declare. The names match those of
+ * the component of dynamic resources, so plans, rollouts and policies support both.
  *
- * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with every mistake in the arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files; then nothing is registered.
- * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) where the run is held to a plan of something else.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) if the run enforces a plan for something else.
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
   { instance, ending, found, tell }: OwnProcess,
 ): Promise<unknown> {
   const given = propertiesOf(request.getInputs());
-  // The engine has started this process in the program's folder.
+  // The engine starts this process in the program's directory.
   const lists = readDeclaredLists(request.getName(), request.getStack(), given);
   found(lists);
   const engine = new ResourceMonitorClient(request.getMonitorendpoint(), credentials.createInsecure(), {
-    // A proxy in the environment is for what is elsewhere.
+    // Proxy variables of the environment don't apply to loopback.
     "grpc.enable_http_proxy": 0,
     "grpc.max_receive_message_length": MAX_BYTES,
     "grpc.max_send_message_length": MAX_BYTES,
@@ -66,10 +66,10 @@ export async function constructTenantSettings(
   return answer;
 }
 
-/** As many bytes as Pulumi's own servers take. */
+/** The same maximum as Pulumi's own servers. */
 const MAX_BYTES = 400 * 1024 * 1024;
 
-/** Registers a resource; answers its URN when that is done, however it went: the engine tells that itself. */
+/** Registers a resource and returns its URN once it is done, even if it failed: the engine reports failures itself. */
 async function registered(engine: ResourceMonitorClient, registration: Registration): Promise<string> {
   const answer = await asked<InstanceType<typeof monitor.RegisterResourceResponse>>((done) =>
     engine.registerResource(registration, done),
@@ -95,7 +95,7 @@ function componentOf(request: ConstructRequest): Registration {
   component.setAliasesList(request.getAliasesList());
   component.setAliasspecs(true);
   component.setDeletedwith(request.getDeletedwith());
-  // What a parent is, the engine makes of its children too.
+  // The engine passes these options of a parent on to its children.
   const [protect, retain] = [request.getProtect(), request.getRetainondelete()];
   if (request.hasProtect() && protect !== undefined) component.setProtect(protect);
   if (request.hasRetainondelete() && retain !== undefined) component.setRetainondelete(retain);
@@ -103,7 +103,7 @@ function componentOf(request: ConstructRequest): Registration {
   return component;
 }
 
-/** The two lists, as maps, by whose keys Pulumi's options name an element; each is held to the component's provider instance. */
+/** Returns the two lists as maps whose keys name an element in Pulumi's options; each uses the component's provider instance. */
 function listsOf(
   request: ConstructRequest,
   parent: string,
@@ -125,7 +125,7 @@ function listsOf(
     list.setProvider(instance);
     list.setDependenciesList(request.getDependenciesList());
     list.setParentstacktracehandle(request.getStackTraceHandle());
-    // What dynamic resources have made of the same files is taken over without a write.
+    // Resources that dynamic providers created from the same files are adopted without a write.
     const spec = new aliases.Alias.Spec();
     spec.setType(dynamicType(kind));
     const before = new aliases.Alias();

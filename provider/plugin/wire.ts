@@ -3,43 +3,43 @@ import type { Properties } from "../resources/front";
 import { PROVIDER_PROPERTY } from "../resources/pulumi-values";
 import { Struct } from "./struct/struct-messages";
 
-/** By these Pulumi tells what is no plain object, on the wire. */
+/** The key by which Pulumi marks special values on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 const RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e";
 
-/** Properties of a message, as plain data: a secret is its value, and a resource its id. */
+/** Converts the properties of a message to plain data: a secret becomes its value, a resource its id. */
 export function propertiesOf(struct: PulumiStruct | undefined): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...properties } = rawOf(struct);
   return mayHoldSigned(struct) ? (unwrapped(properties) as Properties) : properties;
 }
 
-/** Whether properties were made by a dynamic resource, which has its provider in them. */
+/** Whether properties come from a dynamic resource, which stores its provider in them. */
 export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
   return ownOf(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in rawOf(struct);
 }
 
-/** Whether anything in the properties of a message is secret. */
+/** Whether the properties of a message contain a secret. */
 export function hasSecrets(struct: PulumiStruct | undefined): boolean {
   return mayHoldSigned(struct) && holds(rawOf(struct), isSecret);
 }
 
 /**
- * Plain data for a message. What is undefined is left out.
+ * Converts plain data to a message. Undefined values are omitted.
  *
- * @param asked the properties that they come of: what is secret there is secret here, by its name.
+ * @param asked the source properties: a property that is secret there is secret here too.
  */
 export function structOf(properties: Properties, asked?: PulumiStruct): PulumiStruct {
   const marked = hasSecrets(asked) ? withSecretsOf(rawOf(asked), properties) : properties;
   return Struct.of(marked) as unknown as PulumiStruct;
 }
 
-/** A value that Pulumi keeps as a secret. */
+/** Marks a value as secret. */
 export function asSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE]: SECRET, value };
 }
 
-/** As it is in the bundle: the build puts our own in the place of Google's, of which Pulumi's messages tell. */
+/** In the bundle, the build substitutes our class for Google's, which Pulumi's types name. */
 function ownOf(struct: PulumiStruct | undefined): Struct | undefined {
   return struct as unknown as Struct | undefined;
 }
@@ -48,12 +48,12 @@ function rawOf(struct: PulumiStruct | undefined): Properties {
   return ownOf(struct)?.properties() ?? {};
 }
 
-/** Whether there can be a secret or a resource in it: to walk through thousands of entries takes far longer. */
+/** Whether it may contain a secret or a resource: walking through thousands of entries takes far longer. */
 function mayHoldSigned(struct: PulumiStruct | undefined): boolean {
   return ownOf(struct)?.mayHold(SIGNATURE) ?? false;
 }
 
-/** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */
+/** Unwraps special values at any depth. Data without any is passed on, not copied. */
 function unwrapped(value: unknown): unknown {
   if (!holds(value, (one) => isSecret(one) || isResource(one))) return value;
   if (isSecret(value)) return unwrapped(value.value);
@@ -62,7 +62,7 @@ function unwrapped(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value as object).map(([key, one]) => [key, unwrapped(one)]));
 }
 
-/** Values, of which those are secret that have the name of something secret among those that they come of. */
+/** Returns the values, secret if a source property of the same name is. */
 function withSecretsOf(asked: Properties, values: Properties): Properties {
   if (!holds(asked, isSecret)) return values;
   return Object.fromEntries(
@@ -73,7 +73,7 @@ function withSecretsOf(asked: Properties, values: Properties): Properties {
 function asSecretAs(asked: unknown, value: unknown): unknown {
   if (!holds(asked, isSecret)) return value;
   if (isSecret(asked) || !isMap(asked) || !isMap(value)) return asSecret(value);
-  // Under a key that is written in another form now, it would be in the clear.
+  // If the key is now spelled differently, its value would be in cleartext.
   const isMissed = Object.keys(asked).some(
     (key) => !Object.hasOwn(value, key) && holds(asked[key], isSecret),
   );
@@ -81,7 +81,7 @@ function asSecretAs(asked: unknown, value: unknown): unknown {
   return isRenamed ? asSecret(value) : withSecretsOf(asked, value);
 }
 
-/** Whether a value is of a kind, or anything in it. */
+/** Whether a value, or anything in it, matches. */
 function holds(value: unknown, isOne: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
   return isOne(value) || Object.values(value).some((one) => holds(one, isOne));

@@ -26,17 +26,17 @@ export interface Manifest {
   readonly repository: { readonly url: string };
 }
 
-/** A resource: what it takes and, in `properties`, what its state holds. */
+/** A resource: its inputs and, in `properties`, its state. */
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
-  /** Whether it is made of other resources, and holds nothing itself. */
+  /** Whether it consists of other resources and has no state of its own. */
   readonly isComponent?: true;
-  /** By what those that are there can be chosen, where they are listed. */
+  /** The filters for listing existing resources. */
   readonly listInputs?: ObjectSpec;
 }
 
-/** A function: what it takes, if anything, and what it answers. */
+/** A function: its inputs, if any, and its outputs. */
 interface FunctionSpec {
   readonly description: string;
   readonly inputs?: ObjectSpec;
@@ -66,10 +66,10 @@ export interface PackageSpec {
 }
 
 /**
- * Pulumi's schema of the package: the types of the zod schemas that check the arguments, in the words of the JSDoc.
+ * Builds Pulumi's schema of the package from the zod schemas of the arguments and the JSDoc.
  *
- * @param examples of each resource, by its name, as Markdown.
- * @throws {Error} when the two tell of different properties.
+ * @param examples the examples of each resource by name, as Markdown.
+ * @throws {Error} if schema and JSDoc have different properties.
  */
 export function packageSchema(
   words: Words,
@@ -108,16 +108,16 @@ export function packageSchema(
     repository: repository.url,
     publisher: repository.owner,
     logoUrl: `https://raw.githubusercontent.com/${repository.path}/main/docs/public/logo.png`,
-    // By which a program that names no place of the plugin has it downloaded: from the releases there.
+    // Programs that don't name a plugin source download it from these releases.
     pluginDownloadURL: `github://api.github.com/${repository.path}`,
-    // The Go SDK is a module with a go.mod of its own only where packing is supported.
+    // The Go SDK is a module with its own go.mod only if packing is supported.
     meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
     provider: {
       description: wordsOf(words, "Provider").text,
       properties: {},
       inputProperties: configuration,
-      // The default one, and that of `pulumi do`, have them of the environment; of another the plugin itself demands them.
+      // The default instance and `pulumi do` may take them from the environment; the plugin itself requires them for others.
       requiredInputs: [],
     },
     resources,
@@ -127,8 +127,8 @@ export function packageSchema(
   };
 
   /**
-   * A resource by its class and the schema of its arguments; of a list also which argument holds its content, and of one thing
-   * which of them make it another.
+   * Builds a resource from its class and the schema of its arguments. For a list, also names the argument with its content;
+   * otherwise, the arguments that replace it.
    */
   function resource(
     name: ResourceKind,
@@ -162,11 +162,11 @@ export function packageSchema(
   function withExample(name: string): string {
     const { text } = wordsOf(words, name);
     const example = examples[name];
-    // A new resource has none until `npm run sdks` has made one of its schema.
+    // A new resource has no example until `npm run sdks` generates one from its schema.
     return example === undefined ? text : `${text}\n\n${example}`;
   }
 
-  /** A component by its class and the schema of its arguments. */
+  /** Builds a component from its class and the schema of its arguments. */
   function component(name: string, schema: z.ZodObject): ResourceSpec {
     const { properties, required = [] } = types.propertiesOf(schema, "arguments");
     return {
@@ -178,7 +178,7 @@ export function packageSchema(
     };
   }
 
-  /** In the words of the function that lists the same; as texts, for which alone `pulumi do` has flags. */
+  /** Documented like the function that lists the same objects. All are strings, the only type that `pulumi do` has flags for. */
   function listInputs({ shape }: z.ZodObject): ObjectSpec {
     const texts = Object.keys(shape).map((name) => [name, { type: "string" }] as const);
     const properties =
@@ -186,7 +186,7 @@ export function packageSchema(
     return { type: "object", properties };
   }
 
-  /** A function by its definition, in the words of the function of that name and of the types it is declared with. */
+  /** Builds a function from its definition, documented by the function of that name and its declared types. */
   function dataFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
     const { text, args = "", result = "" } = wordsOf(words, name);
     const inputs = types.propertiesOf(definition.args, "arguments");
@@ -200,7 +200,7 @@ export function packageSchema(
 
   function inWords(name: string, object: ObjectSpec): ObjectSpec {
     const { text, members } = wordsOf(words, name);
-    // A type without members of its own is a row of the service, which says what it is itself.
+    // A type without its own members is a row of the service, which documents itself.
     const isRow = Object.keys(members).length === 0;
     const properties = isRow ? object.properties : described(words, name, object.properties);
     return { description: text, type: "object", ...object, properties };
@@ -208,8 +208,8 @@ export function packageSchema(
 }
 
 /**
- * What the provider takes. No default from the environment is named here, or its key would get into the provider's inputs,
- * and so into state: the plugin reads the environment itself, for the default provider alone.
+ * The provider's inputs. They declare no environment defaults, which would put the key into the inputs and so into state. The
+ * plugin reads the environment itself, for the default provider only.
  */
 const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
   baseUrl: { type: "string" },
@@ -219,11 +219,11 @@ const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }
   ownDomains: { type: "array", items: { type: "string" } },
 };
 
-/** Where the sources are and releases are made, which the names and addresses of all that is published follow from. */
+/** The repository of sources and releases, from which all published names and addresses derive. */
 interface Repository {
   readonly url: string;
   readonly owner: string;
-  /** The owner's name and its own, `owner/name`. */
+  /** The full name, `owner/name`. */
   readonly path: string;
 }
 
@@ -237,12 +237,12 @@ function repositoryOf({ repository }: Manifest): Repository {
   return { url: `https://github.com/${path}`, owner, path };
 }
 
-/** What each generator of SDKs is told. */
+/** Returns the options of each SDK generator. */
 function languages(description: string, repository: Repository): Readonly<Record<string, unknown>> {
   const go = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {
-      // Not the name of the package with the dynamic resources: what a program imports by that is another front.
+      // Differs from the package with the dynamic resources, since programs import another provider by that name.
       packageName: "pulumi-email-security-native",
       packageDescription: description,
       respectSchemaVersion: true,
@@ -263,14 +263,14 @@ function languages(description: string, repository: Repository): Readonly<Record
       generateResourceContainerTypes: true,
       respectSchemaVersion: true,
     },
-    // Named for the owner, to whom the registries of .NET and Java bind such names; those that begin with Pulumi's are Pulumi's.
+    // Named after the owner, because .NET and Java registries bind names to owners; names that begin with Pulumi are reserved.
     csharp: {
       rootNamespace: pascalCase(repository.owner),
       respectSchemaVersion: true,
     },
     java: {
       basePackage: `io.github.${repository.owner.replaceAll("-", "")}`,
-      // The pom.xml is written beside what is generated, with the group that Maven Central knows the owner by.
+      // The pom.xml is written separately, with the owner's group on Maven Central.
       buildFiles: "none",
     },
   };
@@ -281,8 +281,8 @@ function providerArguments(words: Words): Record<string, PropertySpec> {
 }
 
 /**
- * Only told, and not demanded of the engine, which would compare the texts: the plugin compares what they mean, and replaces
- * nothing for another way of writing the same.
+ * Documents replacement without declaring it: the engine would compare the texts, but the plugin ignores differences in
+ * spelling.
  */
 function sayingWhatReplaces(
   properties: Record<string, PropertySpec>,
@@ -304,14 +304,14 @@ function described(
   const said = wordsOfEach(words, name, Object.keys(types));
   return Object.fromEntries(
     Object.entries(types).map(([property, type]) => {
-      // Where the SDKs have one form of an argument, only its first paragraph is about that one.
+      // If the SDKs have only one form of an argument, only its first paragraph applies.
       const text = said.get(property) ?? "";
       return [property, { ...type, description: type === KEYED ? firstParagraph(text) : text }];
     }),
   );
 }
 
-/** What the state of a resource holds, by the properties of its class: texts, and keyed lists. */
+/** Returns the state of a resource, from the properties of its class: texts and keyed lists. */
 function outputs(words: Words, name: string): Pick<ObjectSpec, "properties" | "required"> {
   const members = Object.entries(wordsOf(words, name).members);
   const said = wordsOfEach(
@@ -334,7 +334,7 @@ function outputs(words: Words, name: string): Pick<ObjectSpec, "properties" | "r
   };
 }
 
-/** The schema without the content of a list, which is checked element by element and has one type for the SDKs. */
+/** Returns the schema without a list's content, which is validated per element and has one type in the SDKs. */
 function without(schema: z.ZodObject, property: string): z.ZodObject {
   const { [property]: _content, ...shape } = schema.shape;
   return z.strictObject(shape);

@@ -5,8 +5,8 @@ import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 
 /*
- * What the build puts in the place of `google-protobuf/google/protobuf/struct_pb.js`: the messages that Pulumi's own are
- * generated to hold, as far as the plugin has a use for them. One is its bytes, which are read when somebody asks for them.
+ * The build substitutes this for `google-protobuf/google/protobuf/struct_pb.js`: the parts that Pulumi's generated messages
+ * need and the plugin uses. A message keeps its bytes and is parsed on demand.
  */
 
 class Bytes extends Message {
@@ -15,7 +15,7 @@ class Bytes extends Message {
   constructor(bytes: Buffer = Buffer.alloc(0)) {
     super();
     this.bytes = bytes;
-    // What a message in which this one is wants of it.
+    // Required of any message that is embedded in another.
     Message.initialize(this, [], 0, -1, [], []);
   }
 
@@ -27,7 +27,7 @@ class Bytes extends Message {
     return { bytes: this.bytes };
   }
 
-  /** Called by the message in which it comes, whose reader then ends where this one does. */
+  /** Called by the containing message, whose reader then ends where this one does. */
   static override deserializeBinaryFromReader(message: Bytes, reader: BinaryReader): Bytes {
     const from = reader.getCursor();
     while (reader.nextField()) reader.skipField();
@@ -36,7 +36,7 @@ class Bytes extends Message {
     return message;
   }
 
-  /** Called by the message in which it goes. */
+  /** Called by the containing message. */
   static override serializeBinaryToWriter({ bytes }: Bytes, writer: BinaryWriter): void {
     writer.writeSerializedMessage(bytes, 0, bytes.length);
   }
@@ -44,17 +44,17 @@ class Bytes extends Message {
 
 /** Properties of a message. */
 export class Struct extends Bytes {
-  /** What is not known yet is `UNKNOWN`, in both directions; what is undefined is left out. */
+  /** `UNKNOWN` stands for unknown values in both directions; undefined values are omitted. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
     return new Struct(writeStruct(withoutUndefined(properties)));
   }
 
-  /** They are read anew each time. */
+  /** Parses the properties on each call. */
   properties(): Record<string, unknown> {
     return readStruct(this.bytes, knownOr);
   }
 
-  /** Whether a text stands anywhere in it. It costs next to nothing. */
+  /** Whether a text occurs anywhere in the bytes; this is cheap. */
   mayHold(text: string): boolean {
     return this.bytes.includes(text);
   }
@@ -64,5 +64,5 @@ function knownOr(text: string): unknown {
   return text === PULUMI_UNKNOWN ? UNKNOWN : text;
 }
 
-/** A value that stands alone, which the plugin looks at nowhere. */
+/** A standalone value, which the plugin never reads. */
 export class Value extends Bytes {}
