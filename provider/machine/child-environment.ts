@@ -1,33 +1,33 @@
-/** What any program needs to run, and to reach the network as this machine does: nothing that opens a tenant. */
+/** The variables that any program needs to run and to reach the network; none gives access to a tenant. */
 const ANY =
   /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|OPENSSL_\w+|LD_PRELOAD|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES|UV_(THREADPOOL_SIZE|USE_IO_URING)|(ASDF|MISE|VOLTA|PROTO|NVM)_\w+|NIX_(?!CONFIG$)\w+)$/i;
 
-/** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
+/** Matches names of secrets among such variables, for example `NODE_AUTH_TOKEN`. */
 const SECRET = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
 /**
- * By which git takes another repository, index or history than the one of its directory, or paths for something else: a hook, an alias
- * or a shell has set these for a repository of its own, and which one is meant here is known.
+ * Variables that redirect git to another repository, index or history, or to other paths. A hook, an alias or a shell sets them
+ * for its own repository, which isn't the one meant here.
  */
 const OF_ONE_REPOSITORY =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
 
-/** What some children need besides. */
+/** Additional variables for some children. */
 const MORE = {
-  /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
+  /** The user's git settings, and access to the remote of a partial clone. */
   git: /^(GIT|SSH)_\w+$/,
-  /** The same, what signs a commit, and what `gh` and `glab` log in with. */
+  /** Also what signs a commit, and the logins of `gh` and `glab`. */
   "pull request":
     /^((GIT|SSH)_\w+|GPG_TTY|GPG_AGENT_INFO|GNUPGHOME|DISPLAY|WAYLAND_DISPLAY|DBUS_SESSION_BUS_ADDRESS|(GH|GITHUB)(_ENTERPRISE)?_TOKEN|GH_HOST|GH_CONFIG_DIR|GITLAB_TOKEN|GITLAB_ACCESS_TOKEN|GITLAB_HOST|GL_HOST|GLAB_CONFIG_DIR)$/,
-  /** Where Pulumi's state is, and what opens it. */
+  /** The location of Pulumi's state, and its credentials. */
   "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
 } as const;
 
 /**
- * The environment of a child that needs nobody's key. Which variables hold keys is not known here, since a team calls them as
- * it likes: only what is known to be needed is passed on.
+ * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known variables are
+ * passed on.
  *
- * @param need what the child needs besides what all do.
+ * @param need the child's additional variables.
  */
 export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typeof MORE): NodeJS.ProcessEnv {
   const more = need === undefined ? undefined : MORE[need];
@@ -37,10 +37,10 @@ export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typ
 }
 
 /**
- * The environment of a child that runs what a team has: without the variables that any tenant's key comes from, and without those
- * by which this package is configured, which are one tenant's.
+ * Returns the environment of a child that runs a team's own program, without any tenant's key variables and without this
+ * package's configuration, which belongs to one tenant.
  *
- * @param variables those of all tenants, of the ones that a rollout leaves out too.
+ * @param variables those of all tenants, including tenants that a rollout leaves out.
  */
 export function withoutKeys(
   environment: NodeJS.ProcessEnv,

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { isOwn } from "./own-folder";
 import { isRunning, startOf, thisMachine } from "./processes";
 
-/** A folder for one piece of work, which only this user may enter. */
+/** A private directory for one piece of work. */
 export interface ScratchFolder extends Disposable {
   readonly path: string;
 }
 
 const HOUR_MS = 3_600_000;
-/** One that was not touched for so long is nobody's: its process would have, each hour. */
+/** A directory untouched for this long is abandoned: a live process touches its own hourly. */
 const FORSAKEN_MS = 24 * HOUR_MS;
 
 const NAME = /^email-security-[a-z]+-([0-9a-f]{6})-([0-9a-z]+)-([0-9a-z]+)-\w{6}$/;
@@ -19,10 +19,10 @@ const live = new Set<string>();
 let isBegun = false;
 
 /**
- * Makes a folder in that for temporary files. It goes when it is disposed of, or with this process; one whose process was killed is
- * taken away by the next process that makes one.
+ * Creates a directory among the temporary files. It is removed on disposal or at process exit; after a kill, the next process
+ * that creates one removes it.
  *
- * @param purpose a word of small letters, for who looks into the folder of temporary files.
+ * @param purpose a lower-case word, to recognize the directory by.
  */
 export function scratchFolder(purpose: string): ScratchFolder {
   if (!isBegun) begin();
@@ -49,7 +49,7 @@ function begin(): void {
   }, HOUR_MS).unref();
 }
 
-/** Takes away what killed processes have left: of this user, and of nobody who may still be at it. */
+/** Removes this user's directories of killed processes. */
 function removeLeftBehind(): void {
   quietly(() => {
     for (const name of readdirSync(tmpdir())) {
@@ -66,17 +66,17 @@ function isLeftBehind(name: string, path: string): boolean {
   if (machine === undefined) return false;
   const stat = lstatSync(path);
   if (!isOwn(stat)) return false;
-  // Of another machine, or of this one before it was started anew, only the time tells.
+  // Directories of another machine, or an earlier boot, are judged by age alone.
   if (machine !== thisMachine()) return Date.now() - stat.mtimeMs > FORSAKEN_MS;
   const began = Number.parseInt(start, 36);
   return !isRunning(Number.parseInt(pid, 36), began === 0 ? undefined : began);
 }
 
-/** What is left behind once more is no failure of what is to be done. */
+/** Failing to clean up must not fail the work. */
 function quietly(work: () => void): void {
   try {
     work();
   } catch {
-    // The next one does it.
+    // The next process retries.
   }
 }
