@@ -4,12 +4,12 @@ import { formatVersion } from "./version";
 /** How to get a Pulumi CLI. */
 export const INSTALL_PULUMI = `Install Pulumi ${formatVersion(MINIMUM_VERSION)} or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`;
 
-/** No Pulumi CLI that can be used is installed. `ERR_ENGINE_UNAVAILABLE` */
+/** No usable Pulumi CLI is installed. `ERR_ENGINE_UNAVAILABLE` */
 export class EngineUnavailableError extends Error {
   override readonly name = "EngineUnavailableError";
   readonly code = "ERR_ENGINE_UNAVAILABLE";
 
-  /** @param reasons why each CLI that was found can't be used. */
+  /** @param reasons why each CLI that was found isn't usable. */
   constructor(places: readonly string[], reasons: readonly string[]) {
     const found = reasons.length === 0 ? [] : [` Found, but not usable: ${reasons.join("; ")}.`];
     super(
