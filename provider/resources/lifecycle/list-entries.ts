@@ -6,7 +6,7 @@ import { type KeyedList, type ListedEntry, readEntry, textOfEntry } from "../../
 /** An entry of a list, with its key there. */
 export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 
-/** The entries of a keyed list; a text that can't be read, or is not known yet, is passed over. */
+/** Parses the entries of a keyed list; skips unreadable and unknown texts. */
 export function entriesOf(content: KeyedList | readonly (readonly [string, string])[]): KeyedEntry[] {
   const pairs = Array.isArray(content) ? content : Object.entries(content);
   return pairs.flatMap(([key, text]) => {
@@ -19,7 +19,7 @@ export function naturalKeyOf(entry: ListedEntry): string {
   return naturalKey(entry.entryType, entry.value);
 }
 
-/** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
+/** Returns the text of a row. Fields that are never sent keep their known value, unless the entry has changed lists. */
 export function textOfRow(row: AllowDenyEntryRow, known: ListedEntry): string {
   if (row.list !== known.list) return textOfEntry(row);
   return textOfEntry({ ...row, ...unsentValues(ENTRY_FIELDS, { ...known }), unknown: known.unknown });

@@ -29,18 +29,18 @@ export class EntryWork {
   readonly #plan: ListPlan;
   readonly #inputs: AllowDenyListInputs;
   readonly #context: Context;
-  /** The entries that go, by what they are about. */
+  /** The entries to remove, by value. */
   readonly #going: ReadonlyMap<string, ListedEntry>;
-  /** The keys that go, or are declared and may have to come over from the other list. */
+  /** The keys to remove, and declared keys that may have to move from the other list. */
   readonly #leaving: ReadonlySet<string>;
-  /** The keys that the state holds, each with its entry as it was then. */
+  /** The entries in the state, by key. */
   readonly #known: ReadonlyMap<string, ListedEntry>;
   readonly #ignored: ReturnType<typeof readPatterns>;
-  /** Rows that one declared entry has taken, so that no second one takes them. */
+  /** Rows already assigned to a declared entry, so that no other entry uses them. */
   readonly #taken = new Set<string>();
-  /** The keys whose rows this run has removed, or made another entry of. */
+  /** The keys whose rows this run has removed or reused. */
   readonly #carried = new Set<string>();
-  /** Entries of one value are worked on one after another, for the service may let only one of them be where it is. */
+  /** Entries of one value are processed one after another, because the service may accept only one of them. */
   readonly #byValue = new Map<string, Promise<unknown>>();
 
   constructor(plan: ListPlan, removed: readonly KeyedEntry[], inputs: AllowDenyListInputs, context: Context) {
@@ -54,8 +54,8 @@ export class EntryWork {
   }
 
   /**
-   * The order in which entries of one value don't stand in each other's way, where they come from the other list: what is
-   * taken over can only be changed, what the state knows may be made anew, and what is added comes last.
+   * Orders entries of one value that come from the other list so they don't conflict. Adopted entries can only be changed;
+   * known ones may be recreated; additions come last.
    */
   async inOrder(wanted: readonly KeyedEntry[]): Promise<readonly KeyedEntry[]> {
     const values = Map.groupBy(wanted, ([, entry]) => naturalKeyOf(entry));
@@ -92,7 +92,7 @@ export class EntryWork {
     }
   }
 
-  /** The same error, which says how a list that removes what is in the way comes to do so. */
+  /** Adds to an error how a pruning list will remove the conflicting entry. */
   async #advised(error: unknown, entry: ListedEntry): Promise<unknown> {
     if (!(error instanceof AlreadyExistsError)) return error;
     const rows = await this.#context.tenant.entriesOfValue(entry);
@@ -119,7 +119,7 @@ export class EntryWork {
         return;
       }
     } else {
-      // What a move leaves behind, or a list that adopts finds, is removed afterwards.
+      // Leftovers of a move, or of an adoption, are removed afterwards.
       const isClearing = known.list !== entry.list || this.#inputs.adopt === true;
       await assertNoConflict(
         entry,
@@ -131,12 +131,12 @@ export class EntryWork {
       const wanted = rows.find((row) => row.list === entry.list);
       const row = own ?? wanted;
       if (own !== undefined && wanted !== undefined && own !== wanted) {
-        // A service may hold it on both lists: then what is left on the other one goes.
+        // A service may hold it on both lists: then the one on the other list is removed.
         await takeOver(wanted, entry, context);
         await this.#clearOtherList(entry);
         return;
       }
-      // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
+      // The state holds what was declared before or shown by a refresh, so changing it was requested.
       if (row !== undefined && (await this.#mend(row, entry))) {
         if (row.list !== entry.list || (isClearing && entry.list === "deny"))
           await this.#clearOtherList(entry);
@@ -146,7 +146,7 @@ export class EntryWork {
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
   }
 
-  /** Removes what is left on the other list of an entry that was moved from there. */
+  /** Removes the leftovers of a moved entry from the other list. */
   async #clearOtherList(entry: ListedEntry): Promise<void> {
     await clearOtherList(
       entry,
@@ -161,7 +161,7 @@ export class EntryWork {
     return this.#ignored.some((pattern) => pattern.matches(target));
   }
 
-  /** Changes an entry in place; answers false when it has gone meanwhile. */
+  /** Changes an entry in place; false if it has gone meanwhile. */
   async #mend(row: AllowDenyEntryRow, entry: ListedEntry): Promise<boolean> {
     try {
       await takeOver(row, entry, this.#context);
@@ -172,27 +172,30 @@ export class EntryWork {
     }
   }
 
-  /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
+  /**
+   * Returns an entry of the same value that is to be removed, for example with another scope. Changing it in place keeps the
+   * value on the list throughout.
+   */
   async #rowThatGoes(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
     const going = this.#going.get(naturalKeyOf(entry));
     if (going === undefined || (await this.#rowsLike(entry)).length > 0) return undefined;
     const rows = await this.#rowsLike(going);
-    // One that another resource declares now goes nowhere.
+    // An entry that another resource now declares is not removed.
     return rows.find(
       (row) =>
         row.list === going.list && !this.#taken.has(row.id) && !this.#context.isDeclared(keyOf(row, going)),
     );
   }
 
-  /** Whether an entry may become what is declared: not one that the tenant holds otherwise and nobody said to take over. */
+  /** Whether an entry may become what is declared. False if the tenant's entry differs and adoption wasn't requested. */
   async #mayBecome(key: string, entry: ListedEntry): Promise<boolean> {
     if (this.#known.has(key) || this.#inputs.adopt) return true;
     return (await this.#rowsLike(entry)).length === 0;
   }
 
   /**
-   * Removes this list's own entries of the same value from the other list, where they keep a declared one off its list:
-   * those that go, and those that are declared for this list too, which are made anew there.
+   * Removes this list's own entries of the same value from the other list if they conflict with a declared one. They are
+   * entries to remove, or declared ones that are recreated on their list.
    */
   async #clearTheWay(entry: ListedEntry): Promise<boolean> {
     const { tenant } = this.#context;
@@ -211,18 +214,15 @@ export class EntryWork {
     return isCleared;
   }
 
-  /** The rows of an entry's value and scope, on both lists. */
+  /** Returns the rows of an entry's value and scope, on both lists. */
   async #rowsLike(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
-    // Waits for a removal of it that is under way.
+    // Waits for its removal, if one is in progress.
     await this.#context.tenant.findEntry(entry);
     const rows = await this.#context.tenant.entriesOfValue(entry);
     return rows.filter((row) => this.#isOfScope(row, entry));
   }
 
-  /**
-   * The same, and surely, where the state names it: one reading that doesn't show it so is no proof, since an earlier run may have written
-   * it moments ago.
-   */
+  /** Refetches the rows if the state names the entry: one reading isn't proof, since an earlier run may have just written it. */
   async #rowsSurelyLike(
     entry: ListedEntry,
     key: string,
@@ -235,7 +235,7 @@ export class EntryWork {
     return sure.filter((row) => this.#isOfScope(row, entry));
   }
 
-  /** Whether a row is as the state has the entry of a key. */
+  /** Returns whether a row matches the state's entry of a key. */
   #isAsInState(key: string, known: ListedEntry): (row: AllowDenyEntryRow) => boolean {
     const shown = asDeclared(this.#plan.known[key] ?? "");
     return (row) => row.list === known.list && sameListText(textOfRow(row, known), shown);
@@ -245,7 +245,7 @@ export class EntryWork {
     return (scope ?? this.#untoldScope(entry)) === entry.verdictScope;
   }
 
-  /** The scope of a row whose scope the service does not tell: the default, where this list has the value with that too. */
+  /** Returns the scope for a row without one: the default, if this list also has the value with that scope. */
   #untoldScope(entry: ListedEntry): string {
     const plain = keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
     const isPlainToo = this.#known.has(plain) || Object.hasOwn(this.#plan.declared, plain);
@@ -282,7 +282,7 @@ export class EntryWork {
     }
   }
 
-  /** Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages. */
+  /** Reports what the tenant still holds of a removed value, if neither this list nor another resource manages it. */
   async #sayLeft(entry: ListedEntry, going: readonly AllowDenyEntryRow[]): Promise<void> {
     const { tenant, isHeldElsewhere } = this.#context;
     const isLeft = (row: AllowDenyEntryRow): boolean =>
@@ -294,18 +294,18 @@ export class EntryWork {
     sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft });
   }
 
-  /** Whether the state holds the entry where it is. */
+  /** Whether the state has the entry on this list. */
   #isKnown(row: AllowDenyEntryRow): boolean {
     return [...this.#known.values()].some((entry) => entryKey(entry) === keyOf(row, entry));
   }
 }
 
-/** Whether two rows are about the same: by then an id may name something else. */
+/** Whether two rows have the same value: an id may have been reused. */
 function isLike(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
   return isAbout(one, keyOfValue(other));
 }
 
-/** Somebody moved or changed the entry since it was shown. */
+/** Somebody moved or changed the entry after it was shown. */
 export class ChangedError extends MovedError {
   readonly row: AllowDenyEntryRow;
 
@@ -317,7 +317,7 @@ export class ChangedError extends MovedError {
   }
 }
 
-/** Whether one entry covers what another stood for: the same value, or a domain that the other lies in. */
+/** Whether one entry covers what the other stood for: the same value, or a parent domain. */
 function takesThePlaceOf(one: ListedEntry, other: ListedEntry): boolean {
   if (one.value === other.value) return true;
   if (one.entryType !== "domain" || other.entryType === "ip") return false;

@@ -16,18 +16,18 @@ export function notApplied(kind: ListKind, failures: readonly Failure[], of: num
   );
 }
 
-/** So many that failed alike are told one by one; more are told together. */
+/** Up to this many similar failures are reported one by one; more are grouped. */
 const TOLD_APART = 5;
 
 /**
- * A reason for each that failed. Those that failed alike, as when the service went down, are told in one; so is what was
- * not even tried.
+ * Returns the reasons of all failures. Similar ones are grouped, such as those of an outage, and so are items that were not
+ * attempted.
  */
 export function reasonsOf(unsorted: readonly Failure[]): string[] {
   const byName = unsorted.toSorted(
     (one, other) => one.danger - other.danger || (one.name < other.name ? -1 : 1),
   );
-  // What was not even tried comes last.
+  // Items that were not attempted come last.
   const failures = byName.toSorted((one, other) => Number(isNotTried(one)) - Number(isNotTried(other)));
   const alike = Map.groupBy(failures, kindOf);
   return [...alike.values()].flatMap((group) => {
@@ -41,7 +41,7 @@ export function reasonsOf(unsorted: readonly Failure[]): string[] {
   });
 }
 
-/** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
+/** Returns a group key, equal for failures that differ only in counts, ids and the request. */
 function kindOf(failure: Failure): string {
   if (isNotTried(failure)) return "";
   return withCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");

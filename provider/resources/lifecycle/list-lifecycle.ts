@@ -36,12 +36,12 @@ import type { OnlyRemoves } from "./reviewed-plan";
 
 type State = Readonly<Record<string, unknown>>;
 
-/** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
+/** Marks a state as incomplete: the last run was partial, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
-/** Names in state what conflicts with what is declared and fails no run, as the last look found it. */
+/** Names conflicts in state that fail no run, as of the last check. */
 const CONFLICT = "conflict";
 
-/** What all whole lists do; a kind of list adds how it is read and written. */
+/** Builds the lifecycle of a whole list; each kind of list adds how it is read and written. */
 export function listLifecycle<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
 ): Lifecycle<Inputs, State> {
@@ -66,9 +66,9 @@ export function listLifecycle<Inputs extends ListInputs>(
     declare(inputs) {
       const content = contentOf(inputs);
       const thingOf = (key: string | undefined): DeclaredThing | undefined => {
-        // A text, such as a comment, that a preview does not know yet is no text.
+        // A text that a preview doesn't know yet, such as a comment, isn't a string.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
-        // What a refresh has shown, nobody declared.
+        // Entries that only a refresh has shown are undeclared.
         if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
         return resource.thing(key, text, inputs);
       };
@@ -113,7 +113,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         .map((name) => changeOf(name, comparableOption(state, name), comparableOption(inputs, name)))
         .filter(isDefined);
       if (!isKnown(inputs, kind)) {
-        // As "add", which is shown in a line; an "update" would show all that was there as gone.
+        // Uses "add", which is shown in one line; an "update" would show the previous content as removed.
         return [...options, { property: kind.property, kind: "add", replace: false }];
       }
       refuseByState(state, inputs);
@@ -163,7 +163,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     list: async () => [{ id, name: id }],
 
     async read(_id, { [INCOMPLETE]: isIncomplete, [CONFLICT]: conflict, confirmRemovals, ...rest }, context) {
-      // What was confirmed for a run that did only a part is still to be done.
+      // After a partial run, the confirmed removals are still pending.
       const isUsed = confirmRemovals !== undefined && !isIncomplete;
       const state: State = isUsed ? { ...rest, confirmRemovals } : rest;
       const inputs = state as ListInputs;
@@ -179,7 +179,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const isNew = (seen: Awaited<ReturnType<typeof look>>) =>
         (seen.conflicts.length > 0 && !isIncomplete) || (seen.named !== undefined && conflict === undefined);
       let seen = await look();
-      // A list that lags may still show what the last run removed.
+      // A lagging list may still show what the last run removed.
       while (isNew(seen) && (await context.tenant.readLater(resource.list))) seen = await look();
       await context.confirmTenant(resource.list);
       const { known, others, conflicts, named } = seen;
@@ -192,7 +192,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         return { id, state: { ...found, [INCOMPLETE]: true }, inputs: { ...fresh } };
       }
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
-      // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
+      // Returning thousands of unchanged entries to the engine would take as long as reading them.
       return isAsBefore ? { id, state: found } : { id, state: found, inputs: { ...fresh } };
     },
 
@@ -235,7 +235,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
   };
 
-  /** What of a content a run leaves that only removes; what nobody declared, it never removes. */
+  /** Returns the content that a remove-only run leaves; it never removes undeclared entries. */
   function without(content: KeyedList, onlyRemoves: OnlyRemoves): KeyedList {
     const kept = Object.entries(content).filter(
       ([key, text]) => isUnmanaged(text) || !onlyRemoves(kind.subjectKind, key),
@@ -243,7 +243,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     return Object.fromEntries(kept);
   }
 
-  /** A run that only removes: whatever else differs from what is declared stays as it is, in state too. */
+  /** Runs removals only: other differences from the declaration stay, in state too. */
   async function removeOnly(
     before: State,
     inputs: Inputs,
@@ -257,7 +257,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     const removed = removals(kind, known, kept, inputs);
     const there = await refuseUnreviewed({ declared: {}, known, removed }, inputs, context);
     await context.confirmTenant(resource.list, { removes: true });
-    // The plan told how each is at the tenant, which may be otherwise than the state has it.
+    // The plan showed each entry as the tenant has it, which may differ from the state.
     const plan = { declared: {}, known: { ...known, ...there }, removed: fromThere(removed, there) };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...kept };
@@ -265,7 +265,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     const { [INCOMPLETE]: _incomplete, ...rest } = before;
     const state: State = { ...rest, [kind.property]: sortedByKey(content) };
     if (failures.length === 0) {
-      // An earlier run may have left more undone than this one does.
+      // An earlier run may have left more undone than this one.
       const isWhole = contentChanges(kind, content, contentOf(inputs)).length === 0;
       return isWhole || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
     }
@@ -277,8 +277,8 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * Check judges what a run removes by the arguments of the run before. After one that did only a part, the engine holds
-   * older ones, and the state has more to lose: then it is judged once more.
+   * Checks removals against the state. The check uses the arguments of the previous run, but after a partial run the engine
+   * holds older ones and the state may lose more.
    */
   function refuseByState(state: State, inputs: Inputs): void {
     if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
@@ -294,8 +294,8 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * What the engine is told to replace (`--replace`), it has checked as if there were no list before: then what the new one
-   * leaves out is judged when the old one is to go.
+   * Checks a replacement. For `--replace` the engine checks the arguments as if there were no previous list, so removals are
+   * judged when the old one is deleted.
    */
   async function refuseReplacement(
     own: KeyedList,
