@@ -56,7 +56,10 @@ export function isOwn(stat: Stats): boolean {
   return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
 }
 
-/** Another user could replace the contents of their directory; only a sticky shared one is safe. */
+/**
+ * Other users can replace what is below their own directories; only a directory shared by all users, with one each, is
+ * accepted.
+ */
 function refuseIfOthers(stat: Stats, path: string): void {
   if (process.getuid === undefined) return;
   const isForAll = (stat.mode & 0o002) !== 0;
