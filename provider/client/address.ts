@@ -9,9 +9,9 @@ const VERIFY_TLS = { rejectUnauthorized: true } as const;
 const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
 
 /**
- * The dispatcher that follows the environment's proxies.
+ * Returns a dispatcher that follows the proxy variables of the environment.
  *
- * @throws {ConfigurationError} when one of them is no address.
+ * @throws {ConfigurationError} if one of them isn't a valid address.
  */
 export function defaultDispatcher(
   baseUrl: string,
@@ -33,9 +33,9 @@ export function defaultDispatcher(
 }
 
 /**
- * The same, with no more of undici than it takes.
+ * Does the same as {@link defaultDispatcher} but loads only the required parts of undici.
  *
- * @throws {ConfigurationError} as that.
+ * @throws {ConfigurationError} if a proxy variable isn't a valid address.
  */
 export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
   const isDirect =
@@ -46,8 +46,8 @@ export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
 }
 
 /**
- * The whole of undici is five times as many modules (fetch, WebSocket, caches, mocks) and takes more than twice as long, in
- * every process that makes a request. A release of it that has its agent elsewhere is loaded whole.
+ * All of undici (fetch, WebSocket, caches, mocks) has five times as many modules and takes more than twice as long to load, in
+ * every process that makes a request. If a release moves its agent, undici is loaded as a whole.
  */
 async function loadAgent(): Promise<typeof import("undici").Agent> {
   try {
@@ -57,9 +57,9 @@ async function loadAgent(): Promise<typeof import("undici").Agent> {
   }
 }
 
-/** The connection to the proxy of the environment failed; its cause says how. Nothing was sent to the service. */
+/** The connection to the environment's proxy failed, for the reason in `cause`. Nothing was sent to the service. */
 export class ProxyConnectionError extends Error {
-  /** Without the user and the password that its address may hold. */
+  /** The proxy address without user and password. */
   readonly proxy: string;
 
   constructor(proxy: URL, cause: Error) {
@@ -68,9 +68,9 @@ export class ProxyConnectionError extends Error {
   }
 }
 
-/** The status with which the proxy of the environment refused a tunnel to the service; undefined for any other error. */
+/** Returns the status with which the proxy refused a tunnel to the service; undefined for other errors. */
 export function tunnelRefusal(error: unknown): number | undefined {
-  // undici has no class and no code of its own for it.
+  // undici has neither a class nor a code for it.
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : "") ?? [];
   return status === undefined ? undefined : Number(status);
 }
@@ -90,9 +90,9 @@ function wrapProxyConnect(proxy: URL, { connect }: ProxyClientOptions): ProxyCli
 }
 
 /**
- * Looks at the environment's proxies before any request is made.
+ * Validates the environment's proxies before any request.
  *
- * @throws {ConfigurationError} when one of them is no address.
+ * @throws {ConfigurationError} if one of them isn't a valid address.
  */
 export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
   if (isLoopback(new URL(baseUrl).hostname)) return;
@@ -102,14 +102,14 @@ export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): v
   }
 }
 
-/** The path of the service's endpoints, or the beginning of one, after what may be the path of a gateway. */
+/** The service's endpoint path, or the beginning of one, after an optional gateway path. */
 const ENDPOINT_PATH = /^(.*?)(\/(?:api|v\d+)(?:\/.*)?)$/i;
 
 /**
- * What to do where nothing of the service answers at an address that ends in the path of its endpoints; undefined where it does not.
- * A gateway may have such a path by right, so this is for failures alone.
+ * Returns a hint for an address that ends in an endpoint path; otherwise undefined. Use it for failures only, since a gateway
+ * may legitimately have such a path.
  *
- * @param baseUrl as {@link checkBaseUrl} answers it.
+ * @param baseUrl the result of {@link checkBaseUrl}.
  */
 export function endpointPathHint(baseUrl: string): string | undefined {
   const { origin, pathname } = new URL(baseUrl);
@@ -124,16 +124,16 @@ function buildProxyConfigurationError(): ConfigurationError {
 }
 
 /**
- * The service's address without a trailing slash.
+ * Returns the service's address without a trailing slash.
  *
- * @throws {ConfigurationError} when it can't be used, or would send the key in the clear.
+ * @throws {ConfigurationError} if it is invalid, or would send the key in cleartext.
  */
 export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   const url = URL.parse(baseUrl);
   const advice = "Give an address such as https://mail-security.example.";
   if (url === null)
     throw new ConfigurationError(
-      // Not shown: what is no address may be the key, put in the wrong place.
+      // Doesn't show the value, which may be a misplaced key.
       `The service's address (baseUrl) is not a URL. ${advice}`,
     );
   if (url.username !== "" || url.password !== "") {
@@ -161,7 +161,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Whether a host is this machine. */
+/** Whether a host is the loopback interface. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));

@@ -30,15 +30,15 @@ const PATH = "/settings/allow_deny_entries";
 const FILTER_PARAMETERS = ["list", "q"];
 const MUTABLE_FIELDS = ["list", "verdict_scope", "comment"] as const;
 
-/** What to list (reference, section "Allow/deny list"). */
+/** The filters and page of a listing (reference, section "Allow/deny list"). */
 export interface ListEntriesQuery {
-  /** Which list. Default: both, where the service allows it. */
+  /** The list. Default: both, if the service allows it. */
   readonly list?: List;
-  /** Which page, 1-based. Default: 1. */
+  /** The page, 1-based. Default: 1. */
   readonly page?: number;
-  /** Entries a page, 1 to 200. Default of the service: 50. */
+  /** Entries per page, 1 to 200. Default of the service: 50. */
   readonly page_size?: number;
-  /** A substring of the value; a filter of the service's own, never to be relied on. */
+  /** A substring of the value. The service defines how this filter matches, so don't rely on it. */
   readonly q?: string;
 }
 
@@ -53,7 +53,7 @@ export interface NewEntry {
   readonly comment?: string;
 }
 
-/** What may change of an entry; what is left out stays as it is. */
+/** The changes to an entry; omitted fields stay unchanged. */
 export interface EntryChange {
   readonly list?: List;
   readonly verdict_scope?: VerdictScope;
@@ -69,10 +69,10 @@ export class AllowDenyEntries {
   }
 
   /**
-   * One page of entries: `GET /api/v1/settings/allow_deny_entries`.
+   * Returns one page of entries: `GET /api/v1/settings/allow_deny_entries`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async list(query: ListEntriesQuery = {}): Promise<Page<AllowDenyEntryRow>> {
     return await this.#fetchPage(query);
@@ -98,12 +98,11 @@ export class AllowDenyEntries {
   }
 
   /**
-   * All entries of one list, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`, as one consistent
-   * reading.
+   * Returns all entries of one list as a consistent reading, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps changing underneath.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing while it is read.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async readAll(list: List, options?: ReadAllOptions<AllowDenyEntryRow>): Promise<AllowDenyEntryRow[]> {
     checkOneOf("list", LISTS, list);
@@ -111,13 +110,13 @@ export class AllowDenyEntries {
   }
 
   /**
-   * The entries one by one, as their pages of 200 come in (`GET /api/v1/settings/allow_deny_entries`; no request after
-   * a `break`): of one list, or of both where the service allows it. A list of more than one page is read again until a
-   * whole reading brings nothing new.
+   * Iterates over the entries of one list, or of both if the service allows it. Fetches pages of 200 on demand (`GET
+   * /api/v1/settings/allow_deny_entries`; no request after a `break`). A list of several pages is read again until a full
+   * reading yields nothing new.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(
     query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
@@ -136,15 +135,15 @@ export class AllowDenyEntries {
   }
 
   /**
-   * Adds one entry: `POST /api/v1/settings/allow_deny_entries`. The answer may differ from what was asked; compare it.
+   * Adds one entry: `POST /api/v1/settings/allow_deny_entries`. The answer may differ from the request, so compare it.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {BadRequestError} when the service finds the value, the scope or the comment invalid.
-   * @throws {ConflictError} when the entry exists, on this list or the other.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {BadRequestError} if the service rejects the value, the scope or the comment as invalid.
+   * @throws {ConflictError} if the entry exists, on this list or the other.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async create(entry: NewEntry): Promise<AllowDenyEntryRow> {
-    // What only a row that was read holds is passed over: such a row fits the type.
+    // Ignores the fields that only stored rows have, because such a row matches the type.
     checkKeys("entry", entry, Object.keys(allowDenyEntry.shape));
     checkOneOf("list", LISTS, entry.list);
     checkOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
@@ -164,10 +163,10 @@ export class AllowDenyEntries {
   /**
    * Changes the list, the scope or the comment of an entry in place: `PATCH /api/v1/settings/allow_deny_entries/{id}`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {NotFoundError} when there is no such entry.
-   * @throws {ConflictError} when it collides with another entry.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {NotFoundError} if the entry does not exist.
+   * @throws {ConflictError} if it collides with another entry.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     const path = `${PATH}/${pathSegment("id", id)}`;
@@ -191,9 +190,9 @@ export class AllowDenyEntries {
   /**
    * Removes one entry: `DELETE /api/v1/settings/allow_deny_entries/{id}`.
    *
-   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
-   * @throws {NotFoundError} when there is no such entry.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if the id can't be part of a URL; no request was made.
+   * @throws {NotFoundError} if the entry does not exist.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async delete(id: string): Promise<DeleteEntryResult> {
     return await this.#transport.send({

@@ -1,13 +1,13 @@
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The addresses to which whoever starts a run lets keys be sent. */
+/** The environment variable with the service addresses that may receive keys, set by whoever starts a run. */
 export const SERVICES = "EMAIL_SECURITY_SERVICES";
 
 /**
- * The addresses to which a run may send keys, without a slash at their ends; undefined where it says nothing of that.
+ * Returns the service addresses that may receive keys, without trailing slashes; undefined if the run doesn't restrict them.
  *
- * @throws {ConfigurationError} when one of them is no address.
+ * @throws {ConfigurationError} if one of them isn't a valid address.
  */
 export function allowedServices(
   environment: Readonly<Record<string, string | undefined>>,
@@ -24,19 +24,19 @@ export function allowedServices(
   });
 }
 
-/** Whether an address is one of these, or below one. @param baseUrl without a slash at its end. */
+/** Whether an address equals one of the services, or is below one. @param baseUrl without a trailing slash. */
 export function isServiceOf(services: readonly string[], baseUrl: string): boolean {
-  // Some servers take these for what they stand for, and so for a way out of what is named.
+  // Some servers decode these characters, which would allow an escape from the allowed path.
   if (/%(?:2e|2f|5c)/i.test(baseUrl)) return services.includes(baseUrl);
   return services.some((service) => baseUrl === service || baseUrl.startsWith(`${service}/`));
 }
 
 /**
- * Refuses an address that the run does not let keys be sent to, wherever it was configured: a file of the repository that
- * names another must not get the key of the environment.
+ * Rejects an address that may not receive keys, wherever it was configured. A file in the repository must not redirect the
+ * environment's key to another service.
  *
- * @param baseUrl as it was configured.
- * @throws {ConfigurationError} that says what would allow it.
+ * @param baseUrl the address as configured.
+ * @throws {ConfigurationError} with a message that says how to allow the address.
  */
 export function refuseOtherService(
   baseUrl: string,
@@ -44,7 +44,7 @@ export function refuseOtherService(
 ): void {
   const services = allowedServices(environment);
   const url = URL.parse(baseUrl);
-  // What is no address is refused as such, and in other words.
+  // Invalid addresses get their own error elsewhere.
   if (services === undefined || url === null) return;
   const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
   if (isServiceOf(services, address)) return;

@@ -9,30 +9,29 @@ import { describeWait } from "./retry-after";
 import { DEADLINE_MS } from "./retry-policy";
 import { failureFrom } from "./service-failure";
 
-/** An HTTP answer, as far as it came. */
+/** An HTTP response, possibly incomplete. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** What an answer is read with. */
+/** How to read a response. */
 export interface Reading<T> {
   readonly request: RequestFacts;
-  /** The request as a message names it. */
+  /** The request, as messages name it. */
   readonly what: string;
   readonly key: ApiKey;
   readonly envelope: Envelope;
   readonly answer: z.ZodType<T>;
-  /** What may be wrong with the service's address, where something else than the service answers. Default: nothing. */
+  /** A hint about the service's address, for responses from something other than the service. Default: none. */
   readonly addressHint?: string | undefined;
 }
 
 /**
- * What an answer says: the content of a success, checked against the reference, or an error of the class that its
- * status or its shape calls for.
+ * Returns the validated content of a success, or throws the error class that the status or the body calls for.
  *
- * @throws {ServiceError} one class a kind of failure.
+ * @throws {ServiceError} one class per kind of failure.
  */
 export function readAnswer<T>(response: Answer, context: Reading<T>): T {
   if (!isSuccess(response.status)) throw buildRefusalError(response, context);

@@ -2,12 +2,12 @@ import { inspect } from "node:util";
 import { printable } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The tenant's API key. It shows itself to nobody, and takes itself out of texts that come from outside. */
+/** The tenant's API key. It never shows itself, and redacts itself from external text. */
 export class ApiKey {
   readonly #key: string;
   readonly #encodings: readonly string[];
 
-  /** @throws {ConfigurationError} when no header can carry the key. */
+  /** @throws {ConfigurationError} if a header can't carry the key. */
   constructor(key: string) {
     if (typeof key !== "string" || key === "") throw new ConfigurationError("The API key (apiKey) is empty.");
     if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -19,40 +19,40 @@ export class ApiKey {
     this.#encodings = encodeKey(key);
   }
 
-  /** The header of a request to the configured address: the only place where the key goes. */
+  /** The request header for the configured address, the only place that the key is sent to. */
   get header(): { "x-api-key": string } {
     return { "x-api-key": this.#key };
   }
 
-  /** Text from outside with the key, should it be echoed, taken out. */
+  /** Redacts the key from external text. */
   removedFrom(text: string): string {
     return this.#encodings.reduce((redacted, encoding) => redacted.replaceAll(encoding, "<API_KEY>"), text);
   }
 
   /**
-   * The same for text that is only shown: parts of the key are taken out too, for an echo may be cut short, and what is no
-   * text is escaped. Of a long text only the beginning.
+   * Redacts external text for display: also removes parts of the key, since an echo may be truncated, and escapes control
+   * characters. Long text is truncated.
    */
   harmless(text: string): string {
     return printable(this.partsRemovedFrom(text));
   }
 
-  /** The same without escaping. */
+  /** Redacts the key and parts of it without escaping. */
   partsRemovedFrom(text: string): string {
     return redactEncodedParts(this.removedFrom(text.slice(0, MAX_DISPLAY_LENGTH)), this.#encodings);
   }
 
-  /** Whether a text holds the key, of a length that is no coincidence. */
+  /** Whether a text contains the key. Very short keys are ignored, since they may match by chance. */
   isIn(text: string): boolean {
     return this.#key.length >= MIN_PART_LENGTH && this.#encodings.some((encoding) => text.includes(encoding));
   }
 
-  /** A parsed body with the key taken out, or undefined when it does not hold together without it. */
+  /** Redacts the key from a parsed body; undefined if the body isn't valid without it. */
   removedFromBody(body: unknown): unknown {
     try {
       return JSON.parse(this.removedFrom(JSON.stringify(body)));
     } catch {
-      // No body, or one that is nested too deep: better none than one with the key.
+      // The body is missing or nested too deeply, so it is dropped rather than shown with the key.
       return undefined;
     }
   }

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** For how long requests are made for those who want something. */
+/** The deadline of the callers that requests are made for. */
 export interface Bound {
-  /** Whether nothing more is to be sent for them. */
+  /** Whether to stop sending requests. */
   isOver(): boolean;
   /** Told of each request just before it is sent, as a message names it. */
   sends(requestText: string): void;
@@ -18,7 +18,7 @@ export function bounded<T>(deadline: Bound | undefined, work: () => T): T {
   return deadline === deadlineStorage.getStore() ? work() : deadlineStorage.run(deadline, work);
 }
 
-/** The bound of the work that asks; undefined for one without. */
+/** Returns the deadline of the current work; undefined if it has none. */
 export function currentBound(): Bound | undefined {
   return deadlineStorage.getStore();
 }

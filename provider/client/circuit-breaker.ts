@@ -1,22 +1,22 @@
 import { CIRCUIT_FAILURE_BURSTS, CIRCUIT_OPEN_MS } from "./retry-policy";
 import type { Time } from "./time";
 
-/** A failure with its message as it was then: each call adds its own notes to it later. */
+/** A failure with its message at that time: each call appends its own notes later. */
 export interface LastFailure {
   readonly error: Error;
   readonly message: string;
 }
 
 export interface CircuitBreakerOptions extends Pick<Time, "now"> {
-  /** How many consecutive failure bursts open it. Default: as many as the retry policy says. */
+  /** How many consecutive failure bursts open it. Default: the value of the retry policy. */
   readonly bursts?: number;
 }
 
 /**
- * Keeps requests from a service that only fails. Consecutive failure bursts open it, and it lets no request through.
- * After a while it is half-open, and lets one probe through.
+ * Blocks requests to a service that keeps failing. Consecutive failure bursts open it; after a while it becomes half-open and
+ * admits one probe.
  *
- * Requests that were under way when one failed belong to its burst: an outage of a moment that breaks 64 requests counts once.
+ * Requests in flight at the time of a failure belong to its burst, so a brief outage that breaks 64 requests counts once.
  */
 export class CircuitBreaker {
   readonly #now: Time["now"];
@@ -41,15 +41,15 @@ export class CircuitBreaker {
     return this.state === "open" ? this.#lastFailure : undefined;
   }
 
-  /** Undefined when a request may be sent; else the failure because of which it may not. */
+  /** Returns undefined if a request may be sent, otherwise the failure that opened the circuit breaker. */
   admit(): LastFailure | undefined {
-    // The next probe goes when this one was answered, or long after.
+    // The next probe goes out once this one is answered, or after a long wait.
     if (this.state === "half-open") this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;
     else return this.openedBy;
     return undefined;
   }
 
-  /** The burst of a request that is sent now. */
+  /** The burst that a request sent now belongs to. */
   get burst(): number {
     return this.#currentBurst;
   }

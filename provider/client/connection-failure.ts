@@ -3,7 +3,7 @@ import type { ApiKey } from "./api-key";
 import { OutOfTime } from "./exchange";
 import { classify, NOT_TLS, type Observation, UNKNOWN_AUTHORITY } from "./response-classification";
 
-/** What a connection that gave no whole answer failed with. */
+/** Classifies the failure of a connection that returned no complete response. */
 export function observeFailure(error: unknown): Observation {
   if (error instanceof OutOfTime) return { failure: "timeout" };
   const tunnelStatus = tunnelRefusal(error);
@@ -22,7 +22,7 @@ export function errorCode(error: unknown): string {
   return "";
 }
 
-/** A connection's failure for a person: how it failed, after "failed", and what to do about it. */
+/** Describes a connection failure: the words after "failed", and what to do about it. */
 export function describeFailure(
   error: unknown,
   key: ApiKey,

@@ -5,20 +5,20 @@ import { arrayOf, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
 /*
- * The shapes of the reference's section "Response envelopes". An endpoint's answer is of exactly one; which one came
- * is looked at before its content is, so that a mix-up is told as what it is.
+ * The shapes of the reference's section "Response envelopes". Each endpoint uses exactly one. The envelope is checked before
+ * its content, so a mix-up gets its own message.
  */
 
-/** How an endpoint wraps what it answers. */
+/** How an endpoint wraps its answer. */
 export type Envelope = "object" | "array" | "items" | "settings-page" | "paginated";
 
 /**
- * The most items that one answer may list: many times what is asked for (200 at most), so that a service is read that gives
- * a whole list at once; and of the top five, which nobody pages, many times five.
+ * The maximum number of items in one answer. It is far above the requested page size (at most 200, or 5 for the top lists), so
+ * services that return whole lists also work.
  */
 const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
-/** That an answer lists more items than are read, or undefined. Looked at before anything is made of them. */
+/** Returns a problem if an answer has too many items, before they are processed. */
 export function tooManyItems(envelope: Envelope, body: unknown): string | undefined {
   const results = isRecord(body) ? body["results"] : undefined;
   const items = isRecord(results) ? results["items"] : results;
@@ -29,7 +29,7 @@ export function tooManyItems(envelope: Envelope, body: unknown): string | undefi
   return `it lists ${items.length} items where ${expectation}; more than ${limit} are not read`;
 }
 
-/** What is wrong with the envelope of a body, or undefined when it is the expected one. */
+/** Returns what is wrong with the envelope of a body; undefined if it is the expected one. */
 export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
   if (!isRecord(body)) return undefined;
   return findBodyFailure(body) ?? describeShapeMismatch(expected, body);
@@ -87,7 +87,7 @@ function describeShapeMismatch(expected: Envelope, body: Record<string, unknown>
     if (pagination["total"] !== results["total"])
       return "its two totals, inside `results` and beside, differ";
   }
-  // A list whose end nothing tells is the envelope of the top five. Numbers may be null; all of them missing is none.
+  // A list without page data has the envelope of the top five. Its numbers may be null, but not all missing.
   if (!Array.isArray(results["items"])) return undefined;
   if (expected === "settings-page" && !holdsPageData(results)) {
     return "`results` comes without page data where the reference has it inside";
@@ -109,14 +109,14 @@ function holdsPageData(record: Record<string, unknown>): boolean {
   return ["page", "page_size", "total"].some((name) => Object.hasOwn(record, name));
 }
 
-/** What stands under `results`. */
+/** Wraps a schema as the content of `results`. */
 export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
   return memoizeSchema(resultsOf, results, () =>
     z.object({ results }).transform((body) => (body as { results: z.output<T> }).results),
   );
 }
 
-/** The items under `results.items`, without page data. */
+/** Wraps an item schema as `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
   return memoizeSchema(itemsOf, item, () =>
     resultsOf(z.object({ items: arrayOf(item) })).transform(
@@ -125,7 +125,7 @@ export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> 
   );
 }
 
-/** A page of the VIP list or the allow/deny list: page data inside `results`. */
+/** Wraps an item schema as a page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return memoizeSchema(settingsPageOf, item, () => {
     const results = z.object({
@@ -140,7 +140,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
   });
 }
 
-/** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
+/** Wraps an item schema as a page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return memoizeSchema(paginatedOf, item, () => {
     const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });

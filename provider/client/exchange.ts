@@ -1,36 +1,36 @@
 import type { Dispatcher } from "undici";
 
-/** What bounds one exchange. */
+/** The limits of one exchange. */
 export interface ExchangeBounds {
-  /** How long it may take until the whole answer is here, in milliseconds. */
+  /** The time limit for the complete response, in milliseconds. */
   readonly timeoutMs: number;
-  /** The largest body that is taken in, in bytes. */
+  /** The maximum body size, in bytes. */
   readonly maxBytes: number;
-  /** Ends it before that. Default: nothing does. */
+  /** Aborts the exchange early. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An answer as it came. */
+/** A response as received. */
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The whole body; what came of it, where it broke off. */
+  /** The body, possibly truncated. */
   readonly text: string;
-  /** Why it broke off: {@link OutOfTime}, {@link TooManyBytes}, the signal's reason or the connection's failure. */
+  /** Why the response was truncated: {@link OutOfTime}, {@link TooManyBytes}, the signal's reason or the connection's failure. */
   readonly brokenBy: Error | undefined;
 }
 
-/** The exchange took longer than it may. */
+/** The exchange exceeded its time limit. */
 export class OutOfTime extends Error {}
 
-/** The body is larger than what is taken in; nothing more of it is read. */
+/** The body exceeds the size limit; the rest isn't read. */
 export class TooManyBytes extends Error {}
 
 /**
- * Makes one request and takes its answer in, without the streams and the signals of undici's own `request`, which cost more
- * than all that is made of a small answer. It follows no redirect unless an interceptor is composed into the dispatcher.
+ * Sends one request and receives its response. It avoids the streams and signals of undici's `request`, which cost more than
+ * processing a small response. Follows no redirects unless the dispatcher has an interceptor for them.
  *
- * @throws {OutOfTime} the signal's reason, or the connection's failure, where no answer has begun.
+ * @throws {OutOfTime} or the signal's reason or the connection's failure, if no response has begun.
  */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -39,7 +39,7 @@ export async function exchange(
 ): Promise<Received> {
   return await new Promise((resolve, reject) => {
     dispatcher.dispatch(
-      // One limit for the whole; undici's own would end a longer one as a broken connection.
+      // One limit covers the whole exchange; undici's own would report a longer one as a broken connection.
       { ...options, headersTimeout: 0, bodyTimeout: 0 },
       new ResponseReceiver(limits, resolve, reject),
     );
@@ -48,7 +48,7 @@ export async function exchange(
 
 const MAX_CHUNKS = 1_024;
 
-/** Drops a byte order mark, unlike a Buffer; JSON.parse would stumble over it. */
+/** Drops a byte order mark, unlike a Buffer; JSON.parse fails on it. */
 const decoder = new TextDecoder();
 
 class ResponseReceiver implements Dispatcher.DispatchHandler {
@@ -88,7 +88,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     status: number,
     headers: Received["headers"],
   ): void {
-    // Others than the last are no answer: 100, 103.
+    // 1xx responses (100, 103) are informational.
     if (status >= 200) this.#head = { status, headers };
   }
 

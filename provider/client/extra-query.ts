@@ -3,17 +3,17 @@ import { InvalidArgumentError } from "./errors";
 import { checkObject } from "./parameters";
 
 /**
- * Query parameters that the reference does not show, by their names on the wire. Sent as given, after those of the
- * call. One that the call has a property for is refused here, so that it is checked, and never given twice.
+ * Query parameters missing from the reference, by their wire names. They are sent unchanged after those of the call. Parameters
+ * that the call has a property for are rejected, so they are validated and never sent twice.
  */
 export type ExtraQuery = Readonly<Record<string, string | number | boolean>>;
 
 type Query = Record<string, string | number | undefined>;
 
 /**
- * The query of a call with what the caller adds to it.
+ * Adds the caller's extra parameters to the query of a call.
  *
- * @throws {InvalidArgumentError} when a parameter is one of the call's own, or holds what no query can carry.
+ * @throws {InvalidArgumentError} if a parameter is one of the call's own, or has a value that a query can't carry.
  */
 export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
   if (extra !== undefined) checkObject("extra", extra);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A count that may be missing or null; both are read as undefined. */
+/** A count that may be missing or null; both become undefined. */
 export const optionalCount = z
   .number()
   .int()
@@ -11,17 +11,17 @@ export const optionalCount = z
 /** The schema of the items of each {@link arrayOf}, which its own check hides. */
 const itemSchemas = new WeakMap<z.ZodArray, z.ZodType>();
 
-/** The schema of the items of an array that is made by {@link arrayOf}. */
+/** Returns the item schema of an array made by {@link arrayOf}. */
 export function itemOf(array: z.ZodArray): z.ZodType | undefined {
   return itemSchemas.get(array);
 }
 
-/** The longest id that is read or sent, in characters. Message IDs, the longest ids there are, have at most 998. */
+/** The maximum length of an id, in characters. The longest are message IDs, with at most 998. */
 export const MAX_ID_LENGTH = 1_000;
 
 /**
- * An id as the service gives it: opaque, and such that it can be sent back as it came. One that holds half a character,
- * or the mark of bytes that were no text (U+FFFD), would come back as the id of something else.
+ * An opaque id from the service that can be sent back unchanged. Half a surrogate pair or U+FFFD is rejected, because it would
+ * be sent back as a different id.
  */
 export const id = z.string().min(1).max(MAX_ID_LENGTH).refine(isIdText, { error: "not the text of an id" });
 
@@ -33,16 +33,16 @@ function isId(text: string): boolean {
   return text !== "" && text.length <= MAX_ID_LENGTH && isIdText(text);
 }
 
-/** What a field of a row of texts must be; a `mailbox` may be missing, and one of nothing but white space is none. */
+/** The type of a text field; a `mailbox` is optional, and a blank one counts as missing. */
 type TextField = "id" | "text" | "optional" | "mailbox";
 
 const fastReaders = new WeakMap<z.ZodType, (value: unknown) => unknown>();
 
 /**
- * Has well-formed rows, in an {@link arrayOf} them, read by hand: a list of thousands is read many times a run, and its schema
- * takes ten times as long. Whatever is odd about a row is left to the schema.
+ * Parses well-formed rows, alone or in an {@link arrayOf}, without the schema. A list of thousands is read many times per run,
+ * and its schema takes ten times as long. Anything unusual falls back to the schema.
  *
- * @param fields all that the schema has, in its order.
+ * @param fields all fields of the schema, in its order.
  */
 export function readQuickly<T extends z.ZodObject>(
   schema: T,
@@ -69,8 +69,8 @@ export function readQuickly<T extends z.ZodObject>(
 }
 
 /**
- * An array, checked up to its first wrong item. What holds a million wrong ones would otherwise be answered by a million
- * reasons, and they by the memory.
+ * An array that is validated up to its first invalid item. A million invalid items would otherwise produce a million issues and
+ * exhaust the memory.
  */
 export function arrayOf<T extends z.ZodType>(item: T) {
   const array = z.array(z.unknown());

@@ -1,5 +1,5 @@
 /**
- * The HTTP client of the service, by itself: all endpoints, with types and errors.
+ * The standalone HTTP client of the service: all endpoints, with types and errors.
  *
  * @module pulumi-email-security/client
  */

@@ -1,27 +1,26 @@
 /**
- * The most values that the JSON of one answer may have, by its commas and opening brackets. The largest answer that is
- * read is 16 MiB; what holds more values than this says nothing with them, as ten million nested arrays, and would take
- * twenty times its size as memory.
+ * The maximum number of values in one JSON answer, counted by commas and opening brackets. Answers are up to 16 MiB. More
+ * values than this, such as ten million nested arrays, carry no information but take twenty times their size in memory.
  */
 const MAX_JSON_VALUES = 1_000_000;
 
 /**
- * The most of them that may be objects. Each is a row, or a part of one, and what is made of a row has all the fields of the
- * reference, however few came: two characters become a kilobyte.
+ * The maximum number of objects among them. Each becomes a row or part of one, with all fields of the reference: two characters
+ * turn into a kilobyte.
  */
 const MAX_JSON_OBJECTS = 100_000;
 
 /** A text this short has too few values to be worth counting them. In characters. */
 const UNCHECKED_LENGTH = 2 * MAX_JSON_OBJECTS;
 
-/** JSON of more values than are read; the message says of how many. */
+/** JSON with too many values; the message says how many. */
 export class TooManyValuesError extends Error {}
 
 /**
- * Parses JSON whose size in memory is bounded.
+ * Parses JSON with bounded memory use.
  *
- * @throws {TooManyValuesError} before anything is made of it.
- * @throws {SyntaxError} when it is no JSON.
+ * @throws {TooManyValuesError} before any value is created.
+ * @throws {SyntaxError} if the text isn't valid JSON.
  */
 export function parseJson(text: string): unknown {
   if (text.length > UNCHECKED_LENGTH) assertJsonLimits(text);

@@ -22,28 +22,28 @@ import type { Transport } from "./transport";
 const PATH = "/metrics";
 const PERIOD_PARAMETERS = ["days", "extra"];
 
-/** The period of a metric (reference, section "Metrics"). Nothing is sent for what is left out. */
+/** The period of a metric (reference, section "Metrics"). Omitted parameters are not sent. */
 export interface MetricsQuery {
   /**
    * The period, in days, 1 or more. Default of the service: 7 for threats over time and top targeted entities; for the
    * others the reference shows neither the parameter nor a default.
    */
   readonly days?: number;
-  /** Parameters that the reference does not show. */
+  /** Parameters that are missing from the reference. */
   readonly extra?: ExtraQuery;
 }
 
-/** What to count by day. */
+/** The days to count. */
 export interface ThreatsOverTimeQuery extends MetricsQuery {
-  /** Which page, 1-based. Default of the service: 1. */
+  /** The page, 1-based. Default of the service: 1. */
   readonly page?: number;
 }
 
-/** Whom to count the threats of. */
+/** The entities to count the threats of. */
 export interface TopTargetedEntitiesQuery extends MetricsQuery {
   /** Users or groups. Default of the service: `"user"`. */
   readonly entity_type?: "user" | "group";
-  /** What that parameter is called; the reference does not show it. Default: `"entity_type"`. */
+  /** The name of that parameter, which the reference doesn't show. Default: `"entity_type"`. */
   readonly entity_type_parameter?: string;
 }
 
@@ -58,8 +58,8 @@ export class Metrics {
   /**
    * One page of threat counts by day: `GET /api/v1/metrics/threats_over_time`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async threatsOverTime(query: ThreatsOverTimeQuery = {}): Promise<Page<ThreatsOnDay>> {
     return await this.#fetchPage(query);
@@ -78,13 +78,12 @@ export class Metrics {
   }
 
   /**
-   * The threat counts of all days of the period, as their pages come in (`GET /api/v1/metrics/threats_over_time`, one
-   * request a page; none after a `break`). A list of more than one page is read again until a whole reading brings
-   * nothing new.
+   * The threat counts of all days of the period, as their pages arrive (`GET /api/v1/metrics/threats_over_time`, one request a
+   * page; none after a `break`). A list of several pages is read again until a full reading yields nothing new.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
     checkKeys("query", query, PERIOD_PARAMETERS);
@@ -98,8 +97,8 @@ export class Metrics {
   /**
    * At most 5 users or groups, by the number of threats in the period: `GET /api/v1/metrics/top_targeted_entities`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async topTargetedEntities(query: TopTargetedEntitiesQuery = {}): Promise<TargetedEntity[]> {
     checkKeys("query", query, [...PERIOD_PARAMETERS, "entity_type", "entity_type_parameter"]);
@@ -123,8 +122,8 @@ export class Metrics {
   /**
    * At most 5 types of threats, with their numbers: `GET /api/v1/metrics/top_threat_types`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async topThreatTypes(query: MetricsQuery = {}): Promise<ThreatTypeCount[]> {
     checkKeys("query", query, PERIOD_PARAMETERS);
@@ -140,8 +139,8 @@ export class Metrics {
   /**
    * At most 5 threats worth a look: `GET /api/v1/metrics/highlighted_threats`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async highlightedThreats(query: MetricsQuery = {}): Promise<Threat[]> {
     checkKeys("query", query, PERIOD_PARAMETERS);
@@ -157,8 +156,8 @@ export class Metrics {
   /**
    * The estimated hours saved from prevented threats in the period: `GET /api/v1/metrics/hours_saved`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async hoursSaved(query: MetricsQuery = {}): Promise<number> {
     checkKeys("query", query, PERIOD_PARAMETERS);
@@ -173,11 +172,10 @@ export class Metrics {
   }
 
   /**
-   * How many protected inboxes received mail in the period, each counted once:
-   * `GET /api/v1/metrics/protected_inboxes`.
+   * How many protected inboxes received mail in the period, each counted once: `GET /api/v1/metrics/protected_inboxes`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async protectedInboxes(query: MetricsQuery = {}): Promise<number> {
     checkKeys("query", query, PERIOD_PARAMETERS);

@@ -22,43 +22,43 @@ import { RetryBudget } from "./retry-budget";
 import { DEADLINE_MS, delayMs, handlingOf, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
 import type { Time } from "./time";
 
-/** A call as the pacer sees it. */
+/** The pacer's view of a call. */
 export interface PacedCall {
   readonly request: RequestFacts;
-  /** The request as a message names it. */
+  /** The request, as messages name it. */
   readonly what: string;
   readonly kind: Try["kind"];
   /** Default: the settings. */
   readonly area?: Area | undefined;
-  /** Told how long the call took in all, the waits for permits aside. */
+  /** Called with the total duration of the call, without waits for permits. */
   readonly took?: ((ms: number) => void) | undefined;
-  /** When it is over, no other try is made. Default: none. */
+  /** Once it is over, no further attempt is made. Default: none. */
   readonly bound?: Bound | undefined;
 }
 
 export interface PacerOptions {
   readonly time: Time;
-  /** Whether what fails is tried again. */
+  /** Whether to retry failures. */
   readonly retries: boolean;
-  /** How long one try may take, in milliseconds. */
+  /** The time limit of one attempt, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * For how long after its first try what fails is tried again, in milliseconds; what is refused for too many requests is not
-   * bound by it. Default: as long as the policy says.
+   * How long failures are retried after the first attempt, in milliseconds. Doesn't apply to rate-limited requests. Default:
+   * the value of the retry policy.
    */
   readonly retryForMs?: number | undefined;
-  /** How many attempts a call that fails gets. Default: as many as the policy says. */
+  /** The maximum number of attempts of a failing call. Default: the value of the retry policy. */
   readonly maxTries?: number | undefined;
-  /** The backoff before the second attempt, in milliseconds. Default: as long as the policy says. */
+  /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
-  /** Asked before every try. Default: every request may be made. */
+  /** Asked before every attempt. Default: no restriction. */
   readonly permits?: Permits | undefined;
 }
 
 /**
- * Sends the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
- * policy says so, within the tenant's retry budget, and not at all while the {@link CircuitBreaker} is open.
- * Reads of mail have a budget and a circuit breaker of their own: whatever they come to, the settings can be written.
+ * Sends the requests of one tenant within its concurrency limit ({@link AdaptiveLimit}). Retries follow the retry policy and
+ * the tenant's retry budget, and an open {@link CircuitBreaker} blocks requests. Reads of mail have their own budget and
+ * circuit breaker, so their failures never prevent writes of settings.
  */
 export class Pacer {
   readonly #options: PacerOptions;
@@ -78,23 +78,22 @@ export class Pacer {
     this.#healthByArea = { settings: createHealth(), mail: createHealth() };
   }
 
-  /** How many requests may go on at once now. */
+  /** The current concurrency limit. */
   get concurrency(): number {
     return this.#limit.concurrency;
   }
 
-  /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
+  /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
   takeRetry(): boolean {
     return this.#options.retries && this.#healthByArea.settings.budget.take();
   }
 
   /**
-   * Makes a call: tries it until it succeeds, the policy forbids another try, or there is no time or budget left.
+   * Runs a call until it succeeds, the policy forbids a retry, or time or budget runs out.
    *
-   * @throws {CircuitOpenError} when the service failed so often in a row that no request is made.
-   * @throws {PermitRefusedError} when no permit is given for it.
-   * @throws {ServiceError} the last failure. It tells how often the call was tried, and its `outcomeUnknown` is that of all
-   * tries together.
+   * @throws {CircuitOpenError} if too many consecutive failures have opened the circuit breaker.
+   * @throws {PermitRefusedError} if the call gets no permit.
+   * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
     const { time } = this.#options;
@@ -261,7 +260,7 @@ function isRateLimited(error: unknown): boolean {
   return error instanceof ServiceError && error.scope === "rate limit";
 }
 
-/** Whether the service was asked too much, or asks to wait. */
+/** Whether the service limits the rate, or asks to wait. */
 function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
@@ -274,7 +273,7 @@ function classifyEffect(error: unknown, area: Area): Effect {
   return { kind: isAnswer(error) || isUnsent ? "answered" : "failed" };
 }
 
-/** Whether a failure is an answer of a service that works. */
+/** Whether a failure is a response of a working service. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }

@@ -2,30 +2,30 @@ import { excerpt } from "../settings/text";
 import { ListUnstableError } from "./errors";
 import type { Page } from "./schemas";
 
-/** How a whole list is read. */
+/** Options for reading a whole list. */
 export interface ReadAllOptions<Item = unknown> {
-  /** Called before each page is asked for, those of a reading that is begun anew included. Default: nothing. */
+  /** Called before each page is requested, including those of a restarted reading. Default: nothing. */
   readonly onPage?: () => void;
-  /** Which items are kept; of the others nothing is held once their page is read. Default: all. */
+  /** Selects the items to keep; others are dropped once their page is read. Default: all. */
   readonly keep?: (item: Item) => boolean;
 }
 
-/** How long the requests of a reading took so far, in milliseconds; neither waits for permits nor what is done with the items count. */
+/** The total duration of a reading's requests so far, in milliseconds, without waits for permits and processing of items. */
 export interface Stopwatch {
   spentMs: number;
 }
 
 export interface PagedList<Item> {
-  /** What the list is called in an error. */
+  /** The name of the list in errors. */
   readonly name: string;
   readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
-  /** What tells one item from another; undefined for an item that nothing tells apart. */
+  /** Returns what identifies an item; undefined for an item without an identity. */
   readonly identity: (item: Item) => string | undefined;
-  /** How many times a reading is begun anew when the list moves underneath it. Default: 5. */
+  /** How many times a reading restarts if the list changes meanwhile. Default: 5. */
   readonly attempts?: number;
 }
 
-/** A list that goes on for longer than this, and than its total says, does not end: reading it stops. */
+/** Reading stops after this many pages if the total doesn't announce more: the list is considered endless. */
 const MAX_PAGES = 10_000;
 /** So is one that goes on for longer than this, whatever its total says. */
 const ABSOLUTE_MAX_PAGES = 50_000;
@@ -34,25 +34,25 @@ const MAX_ITEMS = 500_000;
 /** The most text that is held of a list while it is read, in characters (a few hundred of each of the most items). */
 const MAX_BUFFERED_CHARACTERS = 128 * 1024 * 1024;
 /**
- * The most time that a whole reading may take, with all that it is begun anew, in milliseconds: the largest tenants are read in
- * minutes. A service may be slow, or give a list item by item; it must not keep a run for hours.
+ * The time limit of a whole reading with its restarts, in milliseconds. The largest tenants take minutes. A slow service, or
+ * one that returns single items, must not block a run for hours.
  */
 const MAX_READ_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
- * Reads a whole list, page by page, as one consistent reading: when the list moves between two pages (its total
- * changes, an item comes twice, the pages hold another number of items than the total says) the reading begins anew.
+ * Reads a whole list, page by page, as one consistent reading. The reading restarts if the list changes between two pages: its
+ * total changes, an item occurs twice, or the number of items differs from the total.
  *
- * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Where the service gives no total, only an empty
- * page tells the end for certain, which takes one request more.
+ * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Without a total, only an empty page marks the end, which
+ * takes one more request.
  *
- * One thing no single reading of numbered pages can see: as many items gone from the pages read as came to those still
- * to read, between the same two requests; or, where the service gives no total, any that are gone from the pages read.
- * What stood there all the time may then be missing: here, "gone" is only what two readings miss. {@link iterate} reads
+ * No single reading of numbered pages can detect one case. Between two requests, as many items may leave the pages already read
+ * as join those still to read. Without a total, any departure from the pages already read goes unnoticed. An item that was
+ * there all the time may then be missing, so callers treat an item as gone only if two readings miss it. {@link iterate} reads
  * twice instead.
  *
- * @throws {ListUnstableError} when no consistent reading came about.
+ * @throws {ListUnstableError} if no consistent reading was possible.
  */
 export async function readWholeList<Item>(
   list: PagedList<Item>,
@@ -81,15 +81,14 @@ export async function readWholeList<Item>(
 }
 
 /**
- * Iterates over a list as its pages come in. No page is asked for before the one before it is used up.
+ * Iterates over a list as its pages arrive. Requests a page only after the previous one is consumed.
  *
- * When the list is seen to move between two pages, in the ways of {@link readWholeList}, the reading begins anew, and
- * what was given out before is passed over. What a single reading can't see, a second does: a list of more than one
- * page is read again until a whole reading brings nothing new. For a reading of as many items as the total says can
- * miss one only by holding another that came in while it went on, which is new. Where there is no total, the last
- * reading must hold just what the one before it held. So nothing that stands there is skipped, and nothing comes twice.
+ * If the list changes between two pages, in the ways that {@link readWholeList} detects, the reading restarts and skips items
+ * already yielded. A list of several pages is read again until a full reading yields nothing new, which covers changes that a
+ * single reading can't detect. A reading with as many items as the total can only miss one by containing a new one. Without a
+ * total, the last reading must match the one before exactly. So no item that stays is skipped, and none comes twice.
  *
- * @throws {ListUnstableError} when the list kept moving; what was given out until then is not the whole list.
+ * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
  */
 export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const yieldedNames = new Set<string>();
@@ -114,7 +113,7 @@ export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item
         yield item;
       }
     }
-    // One answer is one moment: nothing could move.
+    // A single page is consistent by itself.
     if (pages === 1) return;
     const isStable =
       yieldedNames.size === yieldedCountBefore && (hasTotal || haveSameNames(currentNames, previousNames));

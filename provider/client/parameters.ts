@@ -27,7 +27,7 @@ export function checkOptional(name: string, value: number | undefined, max?: num
   return value === undefined ? undefined : checkPositive(name, value, max);
 }
 
-/** @throws {InvalidArgumentError} when `value` is no object with properties. */
+/** @throws {InvalidArgumentError} if `value` isn't an object with properties. */
 export function checkObject(name: string, value: object): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} must be an object, not ${quote(value)}`);
@@ -45,19 +45,19 @@ export function checkKeys(name: string, value: object, allowed: readonly string[
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no text. */
+/** @throws {InvalidArgumentError} if `value` isn't a string. */
 export function checkText(name: string, value: string): void {
   if (typeof value !== "string") {
     throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
   }
 }
 
-/** The same for a text that may be left out. */
+/** Checks an optional string like {@link checkText}. */
 export function checkOptionalText(name: string, value: string | undefined): void {
   if (value !== undefined) checkText(name, value);
 }
 
-/** @throws {InvalidArgumentError} when `value` is none of `values`. */
+/** @throws {InvalidArgumentError} if `value` isn't one of `values`. */
 export function checkOneOf(name: string, values: readonly string[], value: string): void {
   if (!values.includes(value)) {
     const allowedText = values.map((allowed) => `"${allowed}"`).join(" or ");
@@ -65,17 +65,17 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
   }
 }
 
-/** @throws {InvalidArgumentError} when `value` is no text, or nothing but white space. */
+/** @throws {InvalidArgumentError} if `value` isn't a string, or is blank. */
 export function checkFilled(name: string, value: string): void {
   checkText(name, value);
   if (value.trim() === "") throw new InvalidArgumentError(`${name} is empty`);
 }
 
 /**
- * An id as one segment of a path: opaque, any characters, percent-encoded so that it arrives as it is.
+ * Encodes an opaque id as one path segment, percent-encoded so that it arrives unchanged.
  *
- * @throws {InvalidArgumentError} for one that can't be sent: empty, longer than any id is, a dot segment (which URLs
- * fold away), or with half a surrogate pair (which has no percent-encoded form).
+ * @throws {InvalidArgumentError} for an id that can't be sent: empty, too long, a dot segment (which URLs normalize away), or
+ * with an unpaired surrogate (which has no percent-encoded form).
  */
 export function pathSegment(name: string, id: string): string {
   checkText(name, id);

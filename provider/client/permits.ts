@@ -1,21 +1,22 @@
 /**
- * Who may make a request of a service now. All tenants of one address share one set of permits, over all processes of a
- * rollout and all its machines.
+ * A rate limit for the requests to a service. All tenants of one address share it, across all processes and machines of a
+ * rollout.
  */
 export interface Permits {
   /**
-   * Waits until one request may be made; it must then be made at once, or not at all.
+   * Waits until one request may be made. The caller must make it immediately, or not at all.
    *
-   * @throws {Error} when none may be made any more, as by who has lost the tenant, with a message that says why, as the
-   * rest of a sentence. The call then fails with a {@link PermitRefusedError} (`ERR_NO_PERMIT`), and nothing is sent.
+   * @throws {Error} if no further request is allowed, for example because the run has lost its lock on the tenant. The message
+   * gives the reason as the rest of a sentence. The call then fails with a {@link PermitRefusedError} (`ERR_NO_PERMIT`), and
+   * nothing is sent.
    */
   take(): Promise<void>;
-  /** Tells that the service refused (429, or Retry-After): nobody gets a permit for so many milliseconds. */
+  /** Reports that the service refused a request (429, or Retry-After): pauses all permits for this many milliseconds. */
   refused(pauseMs: number): void;
 }
 
-/** What {@link Permits.take} fails with from when on a run is cancelled: the call then fails with `ERR_CANCELLED`. */
+/** The error of {@link Permits.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
 export class RunCancelled extends Error {}
 
-/** Permits of who has no limit to keep to. */
+/** Permits without a rate limit. */
 export const FREE_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };

@@ -17,13 +17,13 @@ import type { Transport } from "./transport";
 const PATH = "/sonar/phishing-reports";
 const WINDOW_PARAMETERS = ["minutes_ago", "extra"];
 
-/** What to list (reference, section "Phishing reports"). Nothing is sent for what is left out. */
+/** The look-back window of a listing (reference, section "Phishing reports"). Omitted parameters are not sent. */
 export interface ListPhishingReportsQuery {
   /** How far to look back, in minutes, 1 or more. Default of the service: 30*24*60, thirty days. */
   readonly minutes_ago?: number;
-  /** Which page, 1-based. Default of the service: 1. */
+  /** The page, 1-based. Default of the service: 1. */
   readonly page?: number;
-  /** Parameters that the reference does not show. */
+  /** Parameters that are missing from the reference. */
   readonly extra?: ExtraQuery;
 }
 
@@ -36,10 +36,10 @@ export class PhishingReports {
   }
 
   /**
-   * One page of the reports of the look-back window, in the list form: `GET /api/v1/sonar/phishing-reports`.
+   * Returns one page of the reports in the look-back window, in list form: `GET /api/v1/sonar/phishing-reports`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async list(query: ListPhishingReportsQuery = {}): Promise<Page<PhishingReport>> {
     return await this.#fetchPage(query);
@@ -64,13 +64,13 @@ export class PhishingReports {
   }
 
   /**
-   * The reports of the look-back window one by one, as their pages come in (`GET /api/v1/sonar/phishing-reports`, one
-   * request a page; none after a `break`). A list of more than one page is read again until a whole reading brings
-   * nothing new, as new reports move it; what was given out before is passed over.
+   * Iterates over the reports in the look-back window. Fetches pages on demand (`GET /api/v1/sonar/phishing-reports`; no
+   * request after a `break`). New reports shift the pages, so a list of several pages is read again until a full reading yields
+   * nothing new. Skips items already yielded.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(
     query: Omit<ListPhishingReportsQuery, "page"> = {},
@@ -84,12 +84,12 @@ export class PhishingReports {
   }
 
   /**
-   * One report in the detail form, with its recipients and the addresses of its content:
-   * `GET /api/v1/sonar/phishing-reports/{id}`.
+   * Returns one report in detail form, with its recipients and the addresses in its content: `GET
+   * /api/v1/sonar/phishing-reports/{id}`.
    *
-   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
-   * @throws {NotFoundError} when there is no such report.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if the id can't be part of a URL; no request was made.
+   * @throws {NotFoundError} if the report does not exist.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async get(id: string): Promise<PhishingReportDetail> {
     return await this.#transport.send({
@@ -101,12 +101,12 @@ export class PhishingReports {
   }
 
   /**
-   * The reports that one message of a reporting user made, in the list form:
-   * `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+   * Returns the reports made by one message of a reporting user, in list form: `GET
+   * /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
    *
-   * @param internetMessageId of the message that the user sent, not of the one reported; it is sent as it is.
-   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @param internetMessageId the ID of the message that the user sent, not of the reported one; sent unchanged.
+   * @throws {InvalidArgumentError} if the id can't be part of a URL; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async byReportInternetMessageId(internetMessageId: string): Promise<PhishingReport[]> {
     return await this.#transport.send({
@@ -118,11 +118,11 @@ export class PhishingReports {
   }
 
   /**
-   * The mean time to analyze a report, in seconds: `GET /api/v1/sonar/phishing-reports/aggs/mttr`. Undefined where the
-   * service says `null`, as there was nothing to analyze.
+   * Returns the mean time to analyze a report, in seconds: `GET /api/v1/sonar/phishing-reports/aggs/mttr`. Undefined if the
+   * service returns `null` because there was nothing to analyze.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async meanTimeToAnalyze(query: MetricsQuery = {}): Promise<number | undefined> {
     checkKeys("query", query, ["days", "extra"]);

@@ -1,7 +1,4 @@
-/**
- * The longest wait that is taken from `Retry-After`, in milliseconds: 7 days. A longer one counts as this long; it is far beyond what
- * a run waits in any case.
- */
+/** The maximum wait from `Retry-After`, in milliseconds: 7 days, far beyond what a run waits. Longer waits are capped. */
 export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -18,9 +15,9 @@ const ASCTIME_PATTERN = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 const SECONDS_PATTERN = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
 
 /**
- * How long `Retry-After` (RFC 9110, section 10.2.3) asks to wait, in milliseconds from now; undefined when it can't be read. It is
- * read leniently, so that the wait is never undercut: of several values, in one header or in several, the longest counts. A date is
- * compared with the service's own clock, where the answer tells it; one in the past asks for no wait.
+ * Parses `Retry-After` (RFC 9110, section 10.2.3) into milliseconds from now; undefined if it is unreadable. Parsing is
+ * lenient, so the wait is never too short: the longest of several values counts. A date is compared with the service's own
+ * clock if the response has one. A date in the past means no wait.
  */
 export function retryAfterMs({ headers }: { readonly headers: Headers }): number | undefined {
   const now = parseFirstDateMs(headers["date"]) ?? Date.now();
@@ -29,7 +26,7 @@ export function retryAfterMs({ headers }: { readonly headers: Headers }): number
 }
 
 /**
- * A wait as a message tells it: `wait 10 s`; of a long one, until when.
+ * Formats a wait for messages: `wait 10 s`, or the end time of a long wait.
  *
  * @param longWaitMs from how many milliseconds on a wait is long.
  */
@@ -65,7 +62,7 @@ function parseDateMs(text: string): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-/** The service's own clock, by the answer's `Date`, in milliseconds since 1970; undefined where it doesn't tell it. */
+/** Returns the service's clock from the `Date` header, in milliseconds since 1970; undefined if it is missing. */
 export function serviceTimeMs(headers: Headers): number | undefined {
   return parseFirstDateMs(headers["date"]);
 }

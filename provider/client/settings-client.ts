@@ -7,10 +7,10 @@ import { type SettingsClientOptions, Transport } from "./transport";
 import { VipEmployees } from "./vip-employees";
 
 /**
- * The client of one tenant's service: threats, metrics, phishing reports, VIP employees and the allow/deny list.
+ * The client for one tenant: threats, metrics, phishing reports, VIP employees and the allow/deny list.
  *
- * Names of fields and parameters are the reference's own. Every failure is a {@link ServiceError} (or an
- * {@link InvalidArgumentError} before any request) with a stable `code`; none shows the key, nor does `util.inspect`.
+ * Field and parameter names match the reference. Every failure is a {@link ServiceError} (or an {@link InvalidArgumentError}
+ * before any request) with a stable `code`. Neither errors nor `util.inspect` show the key.
  *
  * @example
  * const client = new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });
@@ -29,7 +29,7 @@ export class SettingsClient {
   readonly allowDenyEntries: AllowDenyEntries;
   readonly #transport: Transport;
 
-  /** @throws {ConfigurationError} when the address or the key can't be used. */
+  /** @throws {ConfigurationError} if the address or the key is invalid. */
   constructor(options: SettingsClientOptions) {
     this.#transport = new Transport(options);
     this.threats = new Threats(this.#transport);
@@ -54,14 +54,14 @@ export class SettingsClient {
   }
 
   /**
-   * Takes one retry from the tenant's budget of retries. For what only the caller can make again: an addition whose
-   * outcome is unknown, after a reading has shown that it was not done. False when none is left; then leave it.
+   * Consumes one retry of the tenant's retry budget. Use it for retries that only the caller can make, such as an addition that
+   * a reading showed to have had no effect. False if none is left; then don't retry.
    */
   takeRetry(): boolean {
     return this.#transport.takeRetry();
   }
 
-  /** Closes the connections. A client that is dropped without it does not keep a process alive. */
+  /** Closes the connections. An unclosed client doesn't keep the process alive. */
   async close(): Promise<void> {
     await this.#transport.close();
   }

@@ -10,15 +10,15 @@ import type { Transport } from "./transport";
 const PATH = "/threats";
 const WINDOW_PARAMETERS = ["minutes_ago", "page_size", "extra"];
 
-/** What to list (reference, section "Threats"). Nothing is sent for what is left out. */
+/** The look-back window of a listing (reference, section "Threats"). Omitted parameters are not sent. */
 export interface ListThreatsQuery {
   /** How far to look back, in minutes, 1 or more. Default of the service: 7*24*60, one week. */
   readonly minutes_ago?: number;
-  /** Which page, 1-based. Default of the service: 1. */
+  /** The page, 1-based. Default of the service: 1. */
   readonly page?: number;
-  /** Threats a page, 1 to 100. The reference tells the limit, but neither the parameter nor its default. */
+  /** Threats per page, 1 to 100. The reference gives the limit, but neither the parameter nor its default. */
   readonly page_size?: number;
-  /** Parameters that the reference does not show. */
+  /** Parameters that are missing from the reference. */
   readonly extra?: ExtraQuery;
 }
 
@@ -31,10 +31,10 @@ export class Threats {
   }
 
   /**
-   * One page of the threats of the look-back window: `GET /api/v1/threats`.
+   * Returns one page of the threats in the look-back window: `GET /api/v1/threats`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async list(query: ListThreatsQuery = {}): Promise<Page<Threat>> {
     return await this.#fetchPage(query);
@@ -60,13 +60,13 @@ export class Threats {
   }
 
   /**
-   * The threats of the look-back window one by one, as their pages come in (`GET /api/v1/threats`, one request a page;
-   * none after a `break`). A list of more than one page is read again until a whole reading brings nothing new, as new
-   * threats move it; what was given out before is passed over.
+   * Iterates over the threats in the look-back window. Fetches pages on demand (`GET /api/v1/threats`; no request after a
+   * `break`). New threats shift the pages, so a list of several pages is read again until a full reading yields nothing new.
+   * Skips items already yielded.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
     checkKeys("query", query, WINDOW_PARAMETERS);
@@ -79,11 +79,11 @@ export class Threats {
   }
 
   /**
-   * All threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
+   * Returns all threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
    *
-   * @param internetMessageId as the message has it, with its angle brackets if they are wanted; it is sent as it is.
-   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @param internetMessageId the ID as the message has it, with angle brackets if wanted; sent unchanged.
+   * @throws {InvalidArgumentError} if the id can't be part of a URL; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async byInternetMessageId(internetMessageId: string): Promise<Threat[]> {
     return await this.#transport.send({

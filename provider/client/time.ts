@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What a client knows of time and chance, so that a test can hold both in its hands. */
+/** The client's clock, timers and randomness, replaceable in tests. */
 export interface Time {
-  /** Milliseconds; only differences count. */
+  /** The current time in milliseconds; only differences matter. */
   readonly now: () => number;
-  /** Waits so many milliseconds. */
+  /** Waits for a number of milliseconds. */
   readonly sleep: (ms: number) => Promise<unknown>;
-  /** From 0 to 1, as Math.random. */
+  /** Returns a number from 0 to 1, like Math.random. */
   readonly random: () => number;
 }
 
-/** The process's own monotonic clock, timers and chance. */
+/** The process's own monotonic clock, timers and randomness. */
 export const realTime: Time = { now: () => performance.now(), sleep, random: Math.random };
 
-/** The same, whose sleepers wake with the signal's reason once it aborts. */
+/** Returns the real time with timers that reject with the signal's reason once it aborts. */
 export function abortableTime(signal: AbortSignal): Time {
   return { ...realTime, sleep: (ms) => sleep(ms, undefined, { signal }) };
 }

@@ -18,56 +18,54 @@ import { serviceTimeMs } from "./retry-after";
 import { failureFrom, isWrite } from "./service-failure";
 import { realTime, type Time } from "./time";
 
-/** How a client reaches its tenant. */
+/** The connection options of a client. */
 export interface SettingsClientOptions {
-  /** The service's address, such as `https://mail-security.example`. A path in it is kept as a prefix. */
+  /** The service's address, such as `https://mail-security.example`. Its path, if any, is kept as a prefix. */
   readonly baseUrl: string;
   /** The tenant's API key. */
   readonly apiKey: string;
-  /** How long one request may take until its whole answer is here, in milliseconds. Default: 30,000. */
+  /** The time limit of one request with its complete response, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
   /**
-   * Whether a request that failed is made again, where that is safe: at most four times in all, with a growing wait.
-   * Default: true. The page of retries in the docs has the whole policy.
+   * Whether to retry failed requests that are safe to retry: at most four attempts with exponential backoff. Default: true. The
+   * docs page on retries describes the whole policy.
    */
   readonly retries?: boolean;
-  /** Accept `http://` for an address that is not loopback. Default: false, since it sends the key in the clear. */
+  /** Accepts `http://` for an address that isn't loopback. Default: false, since it sends the key in cleartext. */
   readonly allowInsecureHttp?: boolean;
-  /** The largest answer that is read, in bytes. Default: 16 MiB. */
+  /** The maximum response size, in bytes. Default: 16 MiB. */
   readonly maxResponseBytes?: number;
   /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY; loopback is always reached directly. */
   readonly dispatcher?: Dispatcher;
   /**
-   * Asked before every request, the repeated ones too: by it, clients of many tenants keep one rate together. Default: none,
-   * each client goes as fast as the service bears.
+   * A rate limit shared by the clients of several tenants, asked before every attempt. Default: none; each client adapts to the
+   * service.
    */
   readonly permits?: Permits | undefined;
-  /** The clock, the timers and the chance of the waits. Default: the process's own. */
+  /** The clock, timers and randomness of the backoff. Default: the process's own. */
   readonly time?: Time;
 }
 
-/** What only this package's own clients are given. */
+/** Options for this package's own clients. */
 export interface TransportOptions extends SettingsClientOptions {
-  /** Ends what is under way, and lets nothing more begin: whoever waits gets its reason. */
+  /** Aborts requests in flight and rejects new ones with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** As {@link PacerOptions}. */
+  /** See {@link PacerOptions}. */
   readonly retryForMs?: number | undefined;
 }
 
 export interface Call<T> {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** The path below the address, its variable parts percent-encoded. */
+  /** The path below the address, with percent-encoded variables. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** The JSON body. */
   readonly body?: unknown;
-  /** Whether one request does many things, so that its time tells nothing of the service's. Default: false. */
+  /** Whether the request writes many things, so its latency says nothing about the service. Default: false. */
   readonly isBatch?: boolean;
-  /** How the answer is wrapped. */
   readonly envelope: Envelope;
-  /** The shape of the answer's body. */
+  /** The schema of the response body. */
   readonly answer: z.ZodType<T>;
-  /** Counts how long the call takes, as a part of a reading of many pages. */
+  /** Counts the duration of the call as part of a reading of several pages. */
   readonly stopwatch?: Stopwatch | undefined;
 }
 
@@ -75,13 +73,13 @@ const API_PREFIX = "/api/v1";
 /** Where all that is not about mail stands, below the prefix. */
 const SETTINGS_PREFIX = "/settings/";
 export const DEFAULT_TIMEOUT_MS = 30_000;
-/** What a timer can count; a longer one would fire at once. */
+/** The maximum of a timer; a longer one would fire immediately. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Sends requests and reads their answers. It holds the key, and the only place the key goes is the `X-Api-Key` header
- * of a request to the configured address: no error, log line or inspection shows it.
+ * Sends requests and reads the responses. It holds the key and sends it only in the `X-Api-Key` header of requests to the
+ * configured address. No error, log line or inspection shows it.
  */
 export class Transport {
   /** The service's address without a trailing slash. */
@@ -100,7 +98,7 @@ export class Transport {
   #serviceTimeMs: number | undefined;
   #isClosed = false;
 
-  /** @throws {ConfigurationError} when the address or the key can't be used. */
+  /** @throws {ConfigurationError} if the address or the key is invalid. */
   constructor(options: TransportOptions) {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#origin = new URL(this.baseUrl).origin;
@@ -126,9 +124,9 @@ export class Transport {
   }
 
   /**
-   * Makes a request, as often as the retry policy allows, and answers the body, checked.
+   * Sends a request, with retries, and returns the validated body.
    *
-   * @throws {ServiceError} one class a kind of failure, each with a stable code.
+   * @throws {ServiceError} one class per kind of failure, each with a stable code.
    */
   async send<T>(call: Call<T>): Promise<T> {
     const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
@@ -150,7 +148,7 @@ export class Transport {
     return await this.#pacer.send(pacedCall, () => this.#sendOnce(call, request));
   }
 
-  /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
+  /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
   takeRetry(): boolean {
     return this.#pacer.takeRetry();
   }
@@ -171,17 +169,16 @@ export class Transport {
     });
   }
 
-  /** The service's clock at its first answer of success, in milliseconds since 1970; undefined where no answer told it. */
+  /** The service's clock at its first successful response, in milliseconds since 1970; undefined if no response had one. */
   get servedAtMs(): number | undefined {
     return this.#serviceTimeMs;
   }
 
-  /** Text from outside with the key, should it be echoed, taken out. */
+  /** Redacts the key from external text. */
   withoutKey(text: string): string {
     return this.#key.removedFrom(text);
   }
 
-  /** Closes the connections. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -211,7 +208,7 @@ export class Transport {
     const { status, headers, text, brokenBy } = response;
     if (isSuccess(status)) this.#serviceTimeMs ??= serviceTimeMs(headers);
     if (brokenBy === undefined) return { status, headers, text };
-    // The status of a refusal tells what happened; its words are a courtesy that may break off.
+    // The status of a refusal is sufficient; its body is optional and may be truncated.
     if (!isSuccess(status)) return { status, headers, text: "" };
     throw this.#buildBodyError(requestInfo, status, brokenBy);
   }

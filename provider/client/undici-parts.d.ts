@@ -1,4 +1,4 @@
-// undici types its parts in the whole only.
+// undici has types only for the whole package.
 declare module "undici/lib/dispatcher/agent.js" {
   export { Agent as default } from "undici";
 }

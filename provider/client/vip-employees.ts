@@ -29,11 +29,11 @@ import type { Transport } from "./transport";
 const PATH = "/settings/vip_employees";
 const FILTER_PARAMETERS = ["q", "sort"];
 
-/** What to list (reference, section "VIP employees"). */
+/** The filters and page of a listing (reference, section "VIP employees"). */
 export interface ListVipsQuery {
-  /** Which page, 1-based. Default: 1. */
+  /** The page, 1-based. Default: 1. */
   readonly page?: number;
-  /** VIPs a page, 1 to 200. Default of the service: 50. */
+  /** VIPs per page, 1 to 200. Default of the service: 50. */
   readonly page_size?: number;
   /** Free text across email, full name, job title, department, comment and the adder's name. */
   readonly q?: string;
@@ -50,10 +50,10 @@ export class VipEmployees {
   }
 
   /**
-   * One page of VIPs, automatic and manual; rows without a mailbox come last: `GET /api/v1/settings/vip_employees`.
+   * Returns one page of VIPs, automatic and manual; rows without a mailbox come last: `GET /api/v1/settings/vip_employees`.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
     return await this.#fetchPage(query);
@@ -79,22 +79,22 @@ export class VipEmployees {
   }
 
   /**
-   * All VIPs, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`, as one consistent reading.
+   * Returns all VIPs as a consistent reading, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`.
    *
-   * @throws {ListUnstableError} when the list keeps changing underneath.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {ListUnstableError} if the list keeps changing while it is read.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async readAll(options?: ReadAllOptions<VipEmployeeRow>): Promise<VipEmployeeRow[]> {
     return await readWholeList(this.#buildPagedList({}), options);
   }
 
   /**
-   * The VIPs one by one, as their pages of 200 come in (`GET /api/v1/settings/vip_employees`; no request after a
-   * `break`). A list of more than one page is read again until a whole reading brings nothing new.
+   * Iterates over the VIPs. Fetches pages of 200 on demand (`GET /api/v1/settings/vip_employees`; no request after a `break`).
+   * A list of several pages is read again until a full reading yields nothing new.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async *iterate(
     query: Omit<ListVipsQuery, "page" | "page_size"> = {},
@@ -113,12 +113,12 @@ export class VipEmployees {
   }
 
   /**
-   * Marks mailboxes as VIP, all or none: `POST /api/v1/settings/vip_employees`. Addresses already listed are no error.
+   * Marks mailboxes as VIP, all or none: `POST /api/v1/settings/vip_employees`. Accepts addresses that are already listed.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {NotInOrganizationError} when any address does not belong to the organization, in whatever status the
-   * service says so; nothing was written.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {NotInOrganizationError} if any address does not belong to the organization, whatever status the response has;
+   * nothing was written.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
     assertEmails(emails);
@@ -145,12 +145,12 @@ export class VipEmployees {
   }
 
   /**
-   * Replaces the comment of a manually added VIP: `PATCH /api/v1/settings/vip_employees`. The answer is the stored row,
-   * without name, job title and department.
+   * Replaces the comment of a manually added VIP: `PATCH /api/v1/settings/vip_employees`. Returns the stored row, without name,
+   * job title and department.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {NotFoundError} for a VIP by automatic detection, which has no stored row, and for who is no VIP.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {NotFoundError} for an automatically detected VIP, which has no stored row, and for a mailbox that isn't a VIP.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async editComment(email: string, comment: string): Promise<VipStoredRow> {
     checkFilled("email", email);
@@ -165,12 +165,12 @@ export class VipEmployees {
   }
 
   /**
-   * Writes an exclusion for each of 1 to 1000 mailboxes: `POST /api/v1/settings/vip_employees/remove`. It lasts:
-   * automatic detection will not make the mailbox a VIP again. Idempotent: `affected` counts the exclusions written now.
-   * Addresses are not checked against the directory; a mistyped one is excluded too.
+   * Writes an exclusion for each of 1 to 1000 mailboxes: `POST /api/v1/settings/vip_employees/remove`. The exclusion is
+   * permanent: automatic detection doesn't make the mailbox a VIP again. Idempotent: `affected` counts the exclusions written
+   * now. Addresses aren't checked against the directory, so mistyped ones are excluded too.
    *
-   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
-   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
+   * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
   async remove(emails: readonly string[]): Promise<RemoveVipResult> {
     assertEmails(emails, MAX_VIP_REMOVALS);
@@ -186,8 +186,8 @@ export class VipEmployees {
 }
 
 /**
- * What tells a row from all others; undefined for one without a mailbox. A mailbox may stand there several times: once
- * detected and once added, or written in two ways. That is no list that moves, so a row is known by how it is written.
+ * Returns what identifies a row; undefined for one without a mailbox. A mailbox may occur several times: detected and added, or
+ * in two spellings. The spelling is part of the identity, so this doesn't look like a changing list.
  */
 export function nameOfVipRow({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
   if (email === undefined) return undefined;
@@ -214,7 +214,7 @@ function parseNotInOrganizationError(error: unknown): NotInOrganizationError | u
   });
 }
 
-/** The error about addresses that are no mailboxes of the organization. */
+/** Builds the error for addresses outside the organization. */
 export function outsideOrganization(
   addresses: readonly string[],
   options: ConstructorParameters<typeof NotInOrganizationError>[2],
@@ -240,6 +240,6 @@ function assertEmails(emails: readonly string[], max = Number.MAX_SAFE_INTEGER):
       `emails holds ${emails.length} addresses; one request takes at most ${max}`,
     );
   }
-  // Not by forEach, which passes over holes.
+  // forEach would skip holes in the array.
   for (const [at, email] of emails.entries()) checkFilled(`emails[${at}]`, email);
 }

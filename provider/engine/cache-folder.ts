@@ -2,11 +2,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * The folder for what can be made again, by the platform's own custom; `EMAIL_SECURITY_CACHE_DIR` overrides it.
+ * Returns the platform's cache directory for this package; `EMAIL_SECURITY_CACHE_DIR` overrides it.
  *
- * @param env the environment to read; the process's own when left out
- * @param platform as in `process.platform`
- * @returns an absolute path, which may not exist yet
+ * @param env the environment. Default: the process's own.
+ * @param platform as in `process.platform`.
+ * @returns an absolute path, which may not exist yet.
  */
 export function cacheFolder(
   env: NodeJS.ProcessEnv = process.env,
@@ -17,7 +17,7 @@ export function cacheFolder(
   );
 }
 
-/** Where Node.js keeps what it compiled, so that a next process starts faster: `NODE_COMPILE_CACHE`, else a folder of ours. */
+/** Returns the compile cache of Node.js, which speeds up later starts: `NODE_COMPILE_CACHE`, otherwise our own directory. */
 export function compiledFolder(env: NodeJS.ProcessEnv): string {
   return env["NODE_COMPILE_CACHE"] || join(cacheFolder(env), "compiled");
 }

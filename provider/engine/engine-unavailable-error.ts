@@ -4,7 +4,7 @@ import { formatVersion } from "./version";
 /** How to get a Pulumi CLI. */
 export const INSTALL_PULUMI = `Install Pulumi ${formatVersion(MINIMUM_VERSION)} or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`;
 
-/** No Pulumi CLI that can be used is installed. `ERR_ENGINE_UNAVAILABLE` */
+/** No usable Pulumi CLI is installed. `ERR_ENGINE_UNAVAILABLE` */
 export class EngineUnavailableError extends Error {
   override readonly name = "EngineUnavailableError";
   readonly code = "ERR_ENGINE_UNAVAILABLE";

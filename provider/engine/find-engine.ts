@@ -10,39 +10,39 @@ import {
   searchEngine,
 } from "./installed-engines";
 
-/** A Pulumi CLI that is ready to run, with the host of programs in Node.js. */
+/** A Pulumi CLI that is ready to run, with its Node.js language host. */
 export interface Engine {
   /** The absolute path of the `pulumi` program. */
   readonly command: string;
   /** As in `3.259.0`. */
   readonly version: string;
   readonly source: EngineSource;
-  /** The folder of `command`, to be put on PATH first: the CLI finds its hosts there. */
+  /** The directory of `command`. Put it first on PATH, because the CLI finds its hosts there. */
   readonly folder: string;
   /**
-   * The environment to run `command` in: with `folder` and the running Node.js first on PATH, so that the hosts run on
-   * it too, with a folder in which Node.js keeps what it compiled of their packages, and without the CLI's look for updates.
+   * Returns the environment for `command`. `folder` and the running Node.js come first on PATH, so the hosts use them too. It
+   * sets a compile cache for Node.js and disables the CLI's update check.
    *
-   * @param base what to add to; the process's own environment when left out
+   * @param base the environment to extend. Default: the process's own.
    */
   environment(base?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
 }
 
-/** How an engine is searched for. */
+/** Options for the search. */
 export interface EngineOptions {
-  /** Where our cache is. Default: `EMAIL_SECURITY_CACHE_DIR`, else the user's cache folder. */
+  /** Our cache directory. Default: `EMAIL_SECURITY_CACHE_DIR`, otherwise the user's cache directory. */
   cacheDir?: string;
-  /** The environment to look in. Default: the process's own. */
+  /** The environment to search. Default: the process's own. */
   env?: NodeJS.ProcessEnv;
-  /** Told what takes longer than two seconds. Default: nothing is said. */
+  /** Called if something takes longer than two seconds. Default: nothing. */
   log?: (line: string) => void;
 }
 
 /**
- * Finds an installed Pulumi CLI that is new enough: on PATH, then in `bin` of `PULUMI_HOME` (`~/.pulumi`), then in our cache folder.
- * Takes some milliseconds. It installs nothing.
+ * Finds an installed Pulumi CLI that is new enough: on PATH, then in `bin` of `PULUMI_HOME` (`~/.pulumi`), then in our cache
+ * directory. Takes some milliseconds and installs nothing.
  *
- * @throws EngineUnavailableError (`ERR_ENGINE_UNAVAILABLE`) when there is none; its message says how to install one
+ * @throws EngineUnavailableError (`ERR_ENGINE_UNAVAILABLE`) if there is none; its message says how to install one.
  */
 export async function requireEngine(options: EngineOptions = {}): Promise<Engine> {
   const context = buildSearchContext(options);
@@ -52,7 +52,7 @@ export async function requireEngine(options: EngineOptions = {}): Promise<Engine
   throw new EngineUnavailableError(searchedPaths, result.reasons);
 }
 
-/** The engine that {@link requireEngine} finds; undefined when there is none. */
+/** Returns the engine that {@link requireEngine} finds; undefined if there is none. */
 export async function findEngine(options: EngineOptions = {}): Promise<Engine | undefined> {
   const result = await searchEngine(buildSearchContext(options));
   return "command" in result ? buildEngine(result) : undefined;

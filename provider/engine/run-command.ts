@@ -1,27 +1,27 @@
 import { spawn } from "node:child_process";
 
-/** How a child process is run. */
+/** Options for a child process. */
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** The child is killed after so long. Default: never. */
+  /** Kills the child after this time. Default: never. */
   timeoutMs?: number;
-  /** Called with each line of standard error as it comes. */
+  /** Called with each line of standard error as it arrives. */
   onErrorLine?: (line: string) => void;
 }
 
-/** What came of a child process. */
+/** The result of a child process. */
 export interface RunResult {
-  /** Null when it was killed or never started. */
+  /** Null if it was killed or never started. */
   exitCode: number | null;
   stdout: string;
   stderr: string;
-  /** Set when it could not be started, such as `ENOENT`. */
+  /** Set if it could not be started, for example `ENOENT`. */
   failure?: NodeJS.ErrnoException;
   timedOut: boolean;
 }
 
-/** Runs a program without a shell and with no input. Never rejects: what went wrong is in the result. */
+/** Runs a program without a shell and without input. Never rejects: the result has the failure. */
 export async function runCommand(
   command: string,
   args: readonly string[],
@@ -40,13 +40,13 @@ export async function runCommand(
   }
 }
 
-/** Rejects when the program can't be started. */
+/** Rejects if the program can't be started. */
 function runToEnd(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
   const { cwd, env, timeoutMs, onErrorLine } = options;
   return new Promise((resolve, reject) => {
     const result: RunResult = { exitCode: null, stdout: "", stderr: "", timedOut: false };
     const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
-    // A build must not outlive the process that wanted it.
+    // A child must not outlive this process.
     const kill = () => child.kill();
     process.once("exit", kill);
     const stop = () => {
@@ -78,7 +78,7 @@ function runToEnd(command: string, args: readonly string[], options: RunOptions)
       release();
       resolve(result);
     });
-    // A grandchild that lives on may keep the pipes open, so after a kill the exit is enough.
+    // A surviving grandchild may keep the pipes open, so after a kill the exit is sufficient.
     child.once("exit", () => {
       if (!result.timedOut) return;
       release();
@@ -87,7 +87,7 @@ function runToEnd(command: string, args: readonly string[], options: RunOptions)
   });
 }
 
-/** Why a run failed, in a few words: the error of starting it, the time-out, or the last lines it wrote. */
+/** Describes briefly why a run failed: the start error, the timeout, or its last lines. */
 export function describeFailure(result: RunResult): string {
   if (result.failure) return result.failure.message;
   if (result.timedOut) return "it took too long and was stopped";

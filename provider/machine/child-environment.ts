@@ -6,8 +6,8 @@ const COMMON_VARIABLES =
 const SECRET_NAME = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
 /**
- * By which git takes another repository, index or history than the one of its directory, or paths for something else: a hook, an alias
- * or a shell has set these for a repository of its own, and which one is meant here is known.
+ * Variables that redirect git to another repository, index or history, or to other paths. A hook, an alias or a shell sets them
+ * for its own repository, which isn't the one meant here.
  */
 const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
@@ -16,16 +16,16 @@ const REPOSITORY_VARIABLES =
 const EXTRA_VARIABLES = {
   /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
   git: /^(GIT|SSH)_\w+$/,
-  /** The same, what signs a commit, and what `gh` and `glab` log in with. */
+  /** Also what signs a commit, and the logins of `gh` and `glab`. */
   "pull request":
     /^((GIT|SSH)_\w+|GPG_TTY|GPG_AGENT_INFO|GNUPGHOME|DISPLAY|WAYLAND_DISPLAY|DBUS_SESSION_BUS_ADDRESS|(GH|GITHUB)(_ENTERPRISE)?_TOKEN|GH_HOST|GH_CONFIG_DIR|GITLAB_TOKEN|GITLAB_ACCESS_TOKEN|GITLAB_HOST|GL_HOST|GLAB_CONFIG_DIR)$/,
-  /** Where Pulumi's state is, and what opens it. */
+  /** The location of Pulumi's state, and its credentials. */
   "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
 } as const;
 
 /**
- * The environment of a child that needs nobody's key. Which variables hold keys is not known here, since a team calls them as
- * it likes: only what is known to be needed is passed on.
+ * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known variables are
+ * passed on.
  *
  * @param purpose what the child needs besides what all do.
  */
@@ -41,8 +41,8 @@ export function leanEnvironment(
 }
 
 /**
- * The environment of a child that runs what a team has: without the variables that any tenant's key comes from, and without those
- * by which this package is configured, which are one tenant's.
+ * Returns the environment of a child that runs a team's own program, without any tenant's key variables and without this
+ * package's configuration, which belongs to one tenant.
  *
  * @param keyVariables those of all tenants, of the ones that a rollout leaves out too.
  */

@@ -10,24 +10,24 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** Where a folder is to be that only this user may enter. */
+/** The location of a private directory. */
 export interface FolderPlace {
-  /** What it is in: the user's own, or one for all such as that of temporary files. */
+  /** The containing directory: the user's own, or a shared one such as that for temporary files. */
   readonly parent: string;
   readonly name: string;
 }
 
-/** A folder that is open, so that it stays the same one whatever happens to its name. */
+/** An open directory, which stays the same one even if its name is replaced. */
 export interface OwnFolder extends Disposable {
-  /** For what is done in it. */
+  /** The path for access to its contents. */
   readonly path: string;
 }
 
 /**
- * Opens a folder that only this user may enter, and makes it where it is missing. Others may have been there first: a link, another
- * user's folder, or one that others may write to, is refused.
+ * Opens a directory that only this user can enter, and creates it if it is missing. Rejects a link, another user's directory,
+ * and one that others can write to, since somebody else may have created it first.
  *
- * @throws {Error} when it can't be had.
+ * @throws {Error} if it can't be opened safely.
  */
 export function openOwnFolder({ parent, name }: FolderPlace): OwnFolder {
   const path = join(parent, name);
@@ -50,7 +50,7 @@ export function openOwnFolder({ parent, name }: FolderPlace): OwnFolder {
   return { path: existsSync(descriptorPath) ? descriptorPath : path, [Symbol.dispose]: close };
 }
 
-/** Whether a folder itself, and no link to one, is this user's, and nobody else may enter it. */
+/** Whether this is a directory, not a link, that belongs to this user and nobody else can enter. */
 export function isOwn(stat: Stats): boolean {
   if (!stat.isDirectory()) return false;
   return process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);

@@ -1,21 +1,20 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** No settings file is that large; four bytes a character at most. */
+/** The maximum size of a settings file, at up to four bytes per character. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads a plain file of at most so many bytes: nothing that waits for a writer, as a named pipe does, or has no end, as a
- * device does.
+ * Reads a regular file with a size limit. Rejects files that may block, such as named pipes, or never end, such as devices.
  *
- * @param maxBytes Default: as much as a settings file may have.
- * @throws {Error} that says why it can't be read, without anything of what it holds.
+ * @param maxBytes Default: the maximum of a settings file.
+ * @throws {Error} which says why it can't be read, without its contents.
  */
 export function readPlainFile(path: string, maxBytes = MAX_BYTES): Buffer {
   // To open a pipe can take for ever, and to open a device can do something.
   assertRegularFile(statSync(path), maxBytes);
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    // It may be another one by now.
+    // The file may have been replaced by now.
     const stat = fstatSync(file);
     assertRegularFile(stat, maxBytes);
     // One byte more, since some files say that they are empty.

@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 let machineId: string | undefined;
 
 /**
- * Where the numbers of processes mean the same: this machine since it was started, and on Linux the container. Others may share a
- * folder with it, and have processes of their own by the same numbers.
+ * Identifies the scope of process ids: this boot of the machine and, on Linux, the container. Other scopes may share a
+ * directory and use the same ids for their own processes.
  */
 export function thisMachine(): string {
   const facts = [
@@ -18,7 +18,7 @@ export function thisMachine(): string {
   return machineId;
 }
 
-/** When a process of this machine began, in hundredths of a second since the boot; undefined where this can't be seen. */
+/** Returns when a process of this machine started, in hundredths of a second since boot; undefined if unknown. */
 export function startOf(pid: number): number | undefined {
   // The name, in parentheses, may hold anything; the start is the 20th field after it.
   const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -27,15 +27,15 @@ export function startOf(pid: number): number | undefined {
 }
 
 /**
- * Whether a process of this machine runs.
+ * Whether a process of this machine is running.
  *
- * @param start when it began: one that began later has been given its number since. Default: it is not known.
+ * @param start its start time: a later process has reused its id. Default: unknown.
  */
 export function isRunning(pid: number, start?: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // One of another user runs, and may not be asked.
+    // Another user's process exists, but may not be signalled.
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   const currentStart = start === undefined ? undefined : startOf(pid);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isOwn } from "./own-folder";
 import { isRunning, startOf, thisMachine } from "./processes";
 
-/** A folder for one piece of work, which only this user may enter. */
+/** A private directory for one piece of work. */
 export interface ScratchFolder extends Disposable {
   readonly path: string;
 }
@@ -19,10 +19,10 @@ const livePaths = new Set<string>();
 let isStarted = false;
 
 /**
- * Makes a folder in that for temporary files. It goes when it is disposed of, or with this process; one whose process was killed is
- * taken away by the next process that makes one.
+ * Creates a directory among the temporary files. It is removed on disposal or at process exit; after a kill, the next process
+ * that creates one removes it.
  *
- * @param purpose a word of small letters, for who looks into the folder of temporary files.
+ * @param purpose a lower-case word, to recognize the directory by.
  */
 export function scratchFolder(purpose: string): ScratchFolder {
   if (!isStarted) startCleanup();
@@ -77,6 +77,6 @@ function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {
-    // The next one does it.
+    // The next process retries.
   }
 }

@@ -3,7 +3,7 @@ import type { Front, Properties } from "../resources/front";
 import { NotImportableError } from "../resources/lifecycle/errors";
 import { type Change, PartialFailure } from "../resources/lifecycle/lifecycle";
 
-/** The output that marks a resource whose import failed: what its id names was never this stack's. */
+/** The output that marks a resource whose import failed: the object of its id never belonged to this stack. */
 const FAILED_IMPORT = "failedImport";
 
 /** The resource is replaced by what the program declares; the failed one is then deleted without a request. */
@@ -12,19 +12,19 @@ const REPLACEMENT_CHANGE: Change = { property: FAILED_IMPORT, kind: "delete", re
 /** How what does not match is shown, so that the engine asks for an update, in which the import can fail. */
 const MISMATCH_CHANGE: Change = { property: FAILED_IMPORT, kind: "add", replace: false };
 
-/** How long a failure waits for other imports, in milliseconds: one that a program only gets is never compared. */
+/** How long a failure waits for other imports, in milliseconds; one that a program only gets is never compared. */
 const MAX_WAIT_MS = 2_000;
 
-/** Whether the outputs are those of an import that failed. */
+/** Whether the outputs belong to a failed import. */
 export function isFailedImport(outputs: Properties): boolean {
   return outputs[FAILED_IMPORT] !== undefined;
 }
 
 /**
- * Imports by the `import` option whose id names something else than the program declares. The engine reads an import without telling
- * what is declared, and puts it into state before it compares: a later run would then delete what was never this stack's. So the
- * import fails in the preview, before anything is in state; without a preview, it leaves a resource in state that names nothing, which
- * the next refresh or run drops without a request.
+ * Handles imports by the `import` option whose id names an object other than the declared one. The engine reads an import
+ * without the declared arguments, and stores it before it compares. A later run would then delete an object that never belonged
+ * to this stack. So the import fails in the preview, before anything is stored. Without a preview, it leaves an empty resource
+ * in state, which the next refresh or run drops without a request.
  */
 export class FailedImports {
   readonly #imported = new Set<string>();
@@ -34,16 +34,16 @@ export class FailedImports {
   #allDecided = Promise.withResolvers<void>();
   #hasFailed = false;
 
-  /** A resource is read for an import. */
+  /** Records that a resource is being read for an import. */
   begin(urn: string): void {
     this.#imported.add(urn);
     this.#pending.add(urn);
   }
 
   /**
-   * The resource was read.
+   * Checks that an import may continue after its read.
    *
-   * @throws {NotImportableError} where another import has failed: the engine would put this one into state, and not compare it.
+   * @throws {NotImportableError} if another import has failed: the engine would store this one without comparing it.
    */
   assertWanted(urn: string): void {
     if (!this.#hasFailed) return;
@@ -51,7 +51,7 @@ export class FailedImports {
     throw new NotImportableError("Nothing was imported, since another import of this run failed.");
   }
 
-  /** The changes of a resource whose import failed in this run or in an earlier one; undefined for any other. */
+  /** Returns the changes of a resource whose import failed in this run or an earlier one; undefined for any other. */
   changes(
     adapter: Front,
     { urn, olds, news }: { readonly urn: string; readonly olds: Properties; readonly news: Properties },
@@ -68,11 +68,11 @@ export class FailedImports {
   }
 
   /**
-   * Fails the update of a resource whose import failed in this run. The engine ends the run with the first failure, so that one waits
-   * until the other imports that were read are compared.
+   * Fails the update of a resource whose import failed in this run. The engine ends the run at the first failure, so this waits
+   * until the other imports are compared.
    *
    * @throws {NotImportableError} in a preview.
-   * @throws {PartialFailure} in a run, with a state that names nothing.
+   * @throws {PartialFailure} in a run, with an empty state.
    */
   async assertImported(urn: string, id: string, isPreview: boolean): Promise<void> {
     const failure = this.#failures.get(urn);

@@ -19,7 +19,7 @@ export function pageOf(resources: readonly Listed[], request: PageRequest): unkn
   return nextIndex < endIndex ? [...results, buildContinuationMessage(`${nextIndex}-${endIndex}`)] : results;
 }
 
-/** What is answered where a preview does not know yet what is to be listed. */
+/** Returns the answer for a preview that doesn't know the filters yet. */
 export function notKnownYet(): unknown {
   const response = new messages.ListResponse();
   response.setComputed(new messages.ListResponse.Computed());

@@ -8,18 +8,18 @@ import { rpcs } from "./rpcs";
 import { spareMemory } from "./spare-memory";
 
 /*
- * The plugin's program. The engine starts it with its own address as the last argument, reads the port from the first line
- * of the output, and calls it by gRPC. What the calls need is loaded while the engine connects.
+ * The main program of the plugin. The engine starts it with its own address as the last argument, reads the port from the first
+ * line of output, and calls it by gRPC. The modules for the calls load while the engine connects.
  */
 
 guardProcess();
 
 const server = new Server({
-  // As many bytes as Pulumi's own servers take: a list of thousands comes in one message.
+  // The same maximum as Pulumi's own servers: a list of thousands arrives in one message.
   "grpc.max_receive_message_length": 400 * 1024 * 1024,
   "grpc.max_send_message_length": 400 * 1024 * 1024,
   "grpc.max_metadata_size": 16 * 1024 * 1024,
-  // What it counts of each call, nobody asks for.
+  // Nobody reads its call statistics.
   "grpc.enable_channelz": 0,
 });
 const service = Promise.withResolvers<ProviderService>();

@@ -16,15 +16,15 @@ import { UNKNOWN } from "../settings/unknown";
 import { asSecret } from "./wire";
 
 /*
- * The configuration of one provider instance, as the engine hands it over. The default one has what the stack's configuration
- * holds under `email-security:`, and the environment wins over it; an explicit one has its own arguments alone, as a
- * `Provider` of dynamic resources has. `pulumi do` makes one of no name, which it neither checks nor keeps.
+ * The configuration of one provider instance, as the engine passes it. The default instance has the stack configuration under
+ * `email-security:`, and the environment takes precedence. An explicit instance has only its own arguments, like a `Provider`
+ * of dynamic resources. `pulumi do` creates an unnamed instance, which it neither checks nor stores.
  */
 
 /**
- * Checks the arguments of a provider instance. The key becomes a secret, so that none is in state in the clear.
+ * Validates the arguments of a provider instance. Makes the key a secret, so state never holds it in cleartext.
  *
- * What is missing of the default provider is no failure yet: the environment may have it, or no resource may need it.
+ * Missing arguments of the default provider aren't an error yet: the environment may have them, or no resource may need them.
  */
 export function checkConfiguration(
   args: Properties,
@@ -88,7 +88,7 @@ function buildDefaultNameFailure(name: string): ArgumentFailure {
   };
 }
 
-/** What a session reads its configuration from. */
+/** Returns the configuration source of a session. */
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
     if (key === INSTANCE_KEY) return isSelfConfigured(args, name) ? name : undefined;
@@ -97,8 +97,8 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
 }
 
 /**
- * Whether an instance is configured by its arguments alone. That of `pulumi do` has no name: it is, where arguments say which
- * tenant is meant, so that no key of the environment goes to the address of an argument.
+ * Whether an instance uses only its arguments. The unnamed one of `pulumi do` does if its arguments identify the tenant, so an
+ * environment key never goes to an address from the arguments.
  */
 function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolean {
   if (name === "") return [baseUrl, apiKey].some((argument) => toConfigText(argument) !== undefined);
@@ -109,13 +109,13 @@ function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolea
 function toConfigText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
-  // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
+  // SDKs send non-string arguments as JSON, and may send strings in the same way.
   return /^"(?:[^"\\]|\\.)*"$/.test(value) ? String(JSON.parse(value)) : value;
 }
 
 /**
- * Whether an instance comes to another service: then what it manages is made anew there, and deleted here by the instance
- * as it was. Where one of the two addresses is not among the arguments, nothing is known of it.
+ * Whether an instance moves to another service. Its objects are then recreated there, and deleted here by the old instance.
+ * False if either address isn't among the arguments.
  */
 export function movesTenant(olds: Properties, news: Properties, name: string): boolean {
   if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;

@@ -41,8 +41,8 @@ const FUNCTIONS_BY_TOKEN = new Map(
 );
 
 /**
- * Pulumi's provider protocol over the same fronts as the dynamic resources: one method a call of `provider.proto`, from
- * message to message. What a call throws is told to the engine as it is.
+ * Pulumi's provider protocol on top of the same lifecycles as the dynamic resources, with one method per call of
+ * `provider.proto`. Errors reach the engine unchanged.
  */
 export class ProviderService {
   readonly #engineLog: EngineLog;
@@ -58,7 +58,7 @@ export class ProviderService {
   readonly #pendingConstructs = new Set<Promise<unknown>>();
   #constructsEnd = Promise.withResolvers<void>();
 
-  /** @param engine where the engine is to be reached. */
+  /** @param engine the engine's address. */
   constructor(engine: string | undefined) {
     this.#engineLog = new EngineLog(engine);
     this.#engine = engine;
@@ -73,7 +73,7 @@ export class ProviderService {
     return response;
   }
 
-  /** An engine that did not start this process tells where it is. */
+  /** Sets the address of an engine that did not start this process. */
   attach(request: Request<"PluginAttach">): unknown {
     this.#switchEngine(request.getAddress());
     return new Empty();
@@ -180,7 +180,7 @@ export class ProviderService {
     const adapter = this.#getAdapter(request);
     const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
-    // Left out of an answer, its id tells the engine that it is gone: its import failed.
+    // An answer without an id tells the engine that the resource is gone: its import failed.
     if (isFailedImport(outputs)) return new messages.ReadResponse();
     if (isImport) this.#failedImports.begin(request.getUrn());
     const resource = isImport
@@ -245,14 +245,14 @@ export class ProviderService {
     return response;
   }
 
-  /** What is there of a resource type, by ids that an import takes; in pages, where the engine asks for some. */
+  /** Lists the existing objects of a resource type by import id, in pages if the engine requests them. */
   async list(request: Request<"ListRequest">): Promise<readonly unknown[]> {
     const query = propertiesOf(request.getQuery());
     if (Object.values(query).includes(UNKNOWN)) return [notKnownYet()];
     return pageOf(await this.#getAdapterForType(request.getToken()).list(query), request);
   }
 
-  /** There is no other ecosystem from which a program would be converted. */
+  /** There is no other ecosystem to convert programs from. */
   getMapping(): unknown {
     return new messages.GetMappingResponse();
   }
@@ -266,7 +266,7 @@ export class ProviderService {
     if (type !== TENANT_SETTINGS_TYPE) {
       throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
     }
-    // Few programs have it, and reading files takes long to load.
+    // Few programs use it, and its file reader is slow to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
     const construct = constructTenantSettings(request, {
       instance: this.#instanceReference,
@@ -287,8 +287,8 @@ export class ProviderService {
   }
 
   /**
-   * Has components answered that still wait for their resources, before the engine is told of a resource that failed: it ends the
-   * run without a word to them, and tells of each as of another failure.
+   * Answers components that still wait for their resources before the engine learns of a failed resource. The engine would
+   * otherwise end the run and report each of them as another failure.
    */
   async endConstructs(): Promise<void> {
     if (this.#pendingConstructs.size === 0) return;
@@ -298,13 +298,13 @@ export class ProviderService {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** The run is to end: nothing more is sent to the service. */
+  /** Cancels the run: nothing more is sent to the service. */
   cancel(): unknown {
     this.#session.cancel();
     return new Empty();
   }
 
-  /** Does what a call asks, and is done when the person was told all that there was to say, at the resource that it is about. */
+  /** Runs a call, and waits until its messages are delivered at the resource they concern. */
   async answering<T>(request: unknown, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#engineLog.about(getRequestUrn(request), work);

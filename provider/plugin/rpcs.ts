@@ -18,8 +18,8 @@ import type { ProviderService, Request } from "./provider-service";
 import { structOf } from "./wire";
 
 /**
- * The calls of Pulumi's protocol that the service answers, with `list`. Of the others, gRPC itself says that there are none: they
- * are of parameterized packages, components and their methods, of which the schema has none.
+ * The protocol calls that the service answers, with `list`. gRPC rejects the others, which concern features that the schema
+ * doesn't use.
  */
 const CALL_NAMES = [
   "attach",
@@ -42,7 +42,7 @@ const CALL_NAMES = [
   "update",
 ] as const satisfies readonly (keyof ProviderService)[];
 
-/** The service as gRPC serves it. Calls that come before it is loaded wait for it. */
+/** Returns the service for gRPC. Calls that arrive while it loads wait for it. */
 export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
   return {
     ...Object.fromEntries(CALL_NAMES.map((name) => [name, createRpc(service, name)])),

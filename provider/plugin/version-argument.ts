@@ -1,8 +1,8 @@
 import { writeSync } from "node:fs";
 
 /*
- * `pulumi-resource-email-security --version` says which one it is, and ends; the engine never starts it so. Imported before all
- * that takes time to load.
+ * `pulumi-resource-email-security --version` prints the version and exits; the engine never uses it. Imported before everything
+ * that is slow to load.
  */
 
 /** Put in by the build. */

@@ -8,26 +8,26 @@ const SIGNATURE_KEY = "4dabf18193072939515e22adb298388d";
 const SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270";
 const RESOURCE_SIGNATURE = "5cf8f73096256a8f31e491e813e4eb8e";
 
-/** Properties of a message, as plain data: a secret is its value, and a resource its id. */
+/** Converts the properties of a message to plain data: a secret becomes its value, a resource its id. */
 export function propertiesOf(struct: PulumiStruct | undefined): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...properties } = getRawProperties(struct);
   return mayContainSigned(struct) ? (unwrapValues(properties) as Properties) : properties;
 }
 
-/** Whether properties were made by a dynamic resource, which has its provider in them. */
+/** Whether properties come from a dynamic resource, which stores its provider in them. */
 export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
   return (
     toOwnStruct(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct)
   );
 }
 
-/** Whether anything in the properties of a message is secret. */
+/** Whether the properties of a message contain a secret. */
 export function hasSecrets(struct: PulumiStruct | undefined): boolean {
   return mayContainSigned(struct) && containsMatch(getRawProperties(struct), isSecret);
 }
 
 /**
- * Plain data for a message. What is undefined is left out.
+ * Converts plain data to a message. Undefined values are omitted.
  *
  * @param source the properties that they come of: what is secret there is secret here, by its name.
  */
@@ -38,7 +38,7 @@ export function structOf(properties: Properties, source?: PulumiStruct): PulumiS
   return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
-/** A value that Pulumi keeps as a secret. */
+/** Marks a value as secret. */
 export function asSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }

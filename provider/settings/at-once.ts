@@ -1,7 +1,4 @@
-/**
- * Does a work for each of some things, so many at once, in their order. Where one fails, whoever did it begins no other, and
- * its failure is thrown.
- */
+/** Processes items in order with limited concurrency. After a failure no further item is started, and the failure is thrown. */
 export async function eachAtOnce<T>(
   items: Iterable<T>,
   concurrency: number,

@@ -1,16 +1,16 @@
 import { comparisonText } from "./text";
 
 /*
- * How arguments are compared, in a diff and with what the service holds. What a preview does not know yet is no text,
- * and passes as it is: it differs from everything.
+ * Compares arguments in a diff and with the service's rows. A value that a preview doesn't know passes unchanged and differs
+ * from everything.
  */
 
-/** A text in the form in which it is compared. */
+/** Returns a text in the form used for comparison. */
 export function comparable(value: unknown, canonical: (text: string) => string): unknown {
   return typeof value === "string" ? canonical(value) : value;
 }
 
-/** A comment in the form in which it is compared; an empty one is none. */
+/** Returns a comment in the form used for comparison; an empty one counts as missing. */
 export function comparableComment(comment: unknown): unknown {
   return comparable(comment, comparisonText) || undefined;
 }
@@ -19,7 +19,7 @@ export function sameComment(one: string | undefined, other: string | undefined):
   return one === other || comparisonText(one) === comparisonText(other);
 }
 
-/** Whether two texts of a keyed list say the same: their comments may differ in white space. */
+/** Whether two texts of a keyed list are equivalent: white space in comments may differ. */
 export function sameListText(one: string, other: string): boolean {
   return one === other || comparisonText(one) === comparisonText(other);
 }

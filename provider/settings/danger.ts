@@ -1,10 +1,10 @@
-/** What becomes of an entry or a VIP: the list before and after (`allow`, `deny`, `vip`), undefined where it is on none. */
+/** The change of an entry or a VIP: the list before and after (`allow`, `deny`, `vip`); undefined if it is on none. */
 export interface Transition {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Whether it should be gone, as when its last day is past, and is still there. */
+  /** Whether it should be gone, for example because it expired, but still exists. */
   readonly isLingering?: boolean;
-  /** How many times it happens, as in so many tenants. Default: once. */
+  /** How many times it occurs, for example in how many tenants. Default: once. */
   readonly count?: number;
 }
 
@@ -62,12 +62,12 @@ export function dangerRank(transition: Transition): number {
   return isBlocking ? BLOCKING : HARMLESS;
 }
 
-/** Returns what a transition undoes, or what stands where it was not done. */
+/** Returns the inverse of a transition, which also describes the state of one that was not carried out. */
 export function inverse({ from, to }: Transition): Transition {
   return { from: to, to: from };
 }
 
-/** Whether mail that was kept out may come in, or a person loses protection. */
+/** Whether blocked mail may come in, or a person loses protection. */
 export function isDangerous(transition: Transition): boolean {
   return dangerRank(transition) < BLOCKING;
 }
@@ -93,7 +93,7 @@ export function countDangers(transitions: readonly Transition[]): string | undef
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
-/** Names what is dangerous of what a cut list leaves out: `among them 2 new allows`. */
+/** Names the dangerous transitions that a truncated list hides: `among them 2 new allows`. */
 export function describeDangers(hidden: readonly Transition[]): string {
   const dangers = countDangers(hidden);
   return dangers === undefined
@@ -101,16 +101,16 @@ export function describeDangers(hidden: readonly Transition[]): string {
     : `among them ${dangers}`;
 }
 
-/** Counts what a cut list leaves out, and names what is dangerous: `40 more, among them 2 new allows`. */
+/** Counts what a truncated list hides and names what is dangerous: `40 more, among them 2 new allows`. */
 export function describeHidden(hidden: readonly Transition[]): string {
   return `${hidden.length.toLocaleString("en-US")} more, ${describeDangers(hidden)}`;
 }
 
-/** A list that is cut so that nothing left out is more dangerous than what is shown. */
+/** A truncated list that hides nothing more dangerous than it shows. */
 export interface CutList<T> {
   /** The most dangerous first. */
   readonly shown: readonly T[];
-  /** What is left out, as {@link describeHidden} says it; undefined where nothing is. */
+  /** The hidden items as described by {@link describeHidden}; undefined if there are none. */
   readonly more: string | undefined;
 }
 

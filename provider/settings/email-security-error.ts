@@ -1,11 +1,11 @@
 /**
- * The base of every error this package throws on purpose.
+ * The base class of every error that this package throws deliberately.
  *
- * Match by `code`, never by message: codes are stable, messages are written for people. The underlying failure,
- * where there is one, is kept as `cause`.
+ * Match by `code`, never by message: codes are stable, messages are written for people. The underlying failure, if any, is in
+ * `cause`.
  */
 export class EmailSecurityError extends Error {
-  /** A stable, machine-readable name of the failure, such as `ERR_AUTH`. */
+  /** A stable, machine-readable identifier of the failure, such as `ERR_AUTH`. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -15,10 +15,7 @@ export class EmailSecurityError extends Error {
   }
 }
 
-/**
- * A failure as a person is told of it: its message, the first line of it with the code, by which the docs
- * and scripts know it.
- */
+/** Formats a failure for people: its message with the code in the first line, for docs and scripts. */
 export function withCode(error: unknown): string {
   if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
   const [firstLine = "", ...remainingLines] = error.message.split("\n");

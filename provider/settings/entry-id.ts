@@ -1,10 +1,10 @@
 /*
- * Two tenants can have an entry of the same id where a service numbers the entries of each tenant from 1. An id that was drawn at random, or
- * from a clock, is of one tenant. The service documents neither, so the ids that were read decide, all together: one of them can look like
- * anything.
+ * Two tenants can have the same entry id if a service numbers each tenant's entries from 1. Ids that are random or based on a
+ * clock are unique to one tenant. The service documents neither, so this looks at all ids together: a single one could look
+ * like anything.
  */
 
-/** Whether ids are numbers that follow each other, so that another tenant can have the same. */
+/** Whether ids are sequential numbers, so another tenant can have the same ones. */
 export function areCounters(ids: readonly string[]): boolean {
   const isPrefixed = ids.every((id) => PREFIX_PATTERN.test(id));
   const parts = ids.map((id) => extractSignificantPart(isPrefixed ? id.replace(PREFIX_PATTERN, "") : id));
@@ -17,7 +17,7 @@ export function areCounters(ids: readonly string[]): boolean {
 
 type PartKind = "unique" | "short" | "unclear";
 
-/** No counter has so many digits that count; a clock that is read in milliseconds, as in a snowflake, has. */
+/** No counter has this many significant digits, but a clock in milliseconds does, as in a snowflake id. */
 const CLOCK_DIGITS = 15;
 /** So many characters hold enough of chance, if that is where they are from. */
 const MIN_RANDOM_LENGTH = 8;
@@ -56,7 +56,7 @@ function extractSignificantPart(id: string): string {
     .replaceAll(/0{6,}/g, "");
 }
 
-/** Letters and digits that take turns, as they don't in a number or a word. */
+/** Whether letters and digits alternate as they don't in a number or a word. */
 function looksRandom(part: string): boolean {
   const transitions = part.match(/(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])/g) ?? [];
   return part.length >= MIN_RANDOM_LENGTH && transitions.length >= 3;

@@ -5,7 +5,7 @@ import { parseAddressRange, parseSingleAddress } from "./address-range";
 import type { EntryType } from "./assumptions";
 import { quote } from "./text";
 
-/** A value that can stand on the allow/deny list: what it is, and the form in which it is compared. */
+/** A valid value for the allow/deny list: its type and its canonical form. */
 export interface EntryValue {
   readonly entryType: EntryType;
   /**
@@ -15,16 +15,16 @@ export interface EntryValue {
   readonly canonical: string;
 }
 
-/** What was read, or why it can't be: a sentence for the person who wrote it. */
+/** The parsed value, or a sentence for its author that says why it is invalid. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads a domain, an IP address or a mailbox as a person wrote it.
+ * Parses a domain, an IP address or a mailbox as a person wrote it.
  *
- * A value that is none of these is refused with the reason, and with how to write it right where that can be told:
- * a URL, a defanged indicator (`evil[.]example`), a wildcard, a display name, white space around.
+ * Anything else is rejected with the reason, and with a correction if possible: a URL, a defanged indicator (`evil[.]example`),
+ * a wildcard, a display name, surrounding white space.
  */
 export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
@@ -35,7 +35,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
     : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
 }
 
-/** Reads a mailbox address (`local@domain`) to its canonical form, or says what is wrong with it. */
+/** Parses a mailbox address (`local@domain`) into its canonical form, or says what is wrong with it. */
 export function parseMailbox(text: string): Parsed<string> {
   const parsed = parseMailboxExactly(text);
   if (parsed.ok) return parsed;

@@ -1,31 +1,31 @@
 import { connect, type Socket } from "node:net";
 import type { Permits } from "../client";
 
-/** Where this process asks for permits, and by which token, when a rollout has started it. */
+/** The environment variables that hold the permit socket and its token, set by the rollout that started this process. */
 export const PERMITS = "EMAIL_SECURITY_PERMITS";
 export const PERMITS_TOKEN = "EMAIL_SECURITY_PERMITS_TOKEN";
 
 /*
- * What is said between them, a line each. First comes a JSON array of the token and the service's address. Then, from here:
- * `t` asks for a permit, `r <ms>` tells of a refusal; from there: `g <ms>` is a permit and when it was given, `n <reason>` is
- * that there is none, the reason as JSON. Each `t` gets one of both, in any order, since one permit is like another.
+ * The line protocol. The client first sends a JSON array of the token and the service's address. Then `t` requests a permit and
+ * `r <ms>` reports a refusal by the service. The server answers each `t` with `g <ms>`, a permit and the time it was granted,
+ * or `n <reason>`, a denial with its reason as JSON. Answers come in any order, since permits are interchangeable.
  */
 
-/** A permit that came so late, in milliseconds, is not used but asked for again: this process was asleep meanwhile. */
+/** Permits older than this, in milliseconds, are requested again: the process was suspended in between. */
 export const STALE_MS = 250;
 
-/** The longest line that either side takes, in characters. */
+/** The maximum line length for both sides, in characters. */
 export const MAX_LINE = 8_192;
 
 /** One connection for all clients of an address in this process. */
 const connections = new Map<string, RemoteRateLimitTokens>();
 
 /**
- * The permits of the rollout that has started this process, where one has; else undefined, and every request may be made.
+ * Returns the permits of the rollout that started this process. Undefined outside a rollout: requests then need no permit.
  *
- * When the rollout is gone, or the tenant is another's, {@link Permits.take} fails at once and for good.
+ * Once the rollout has ended, or if the tenant is a different one, {@link Permits.take} fails immediately and permanently.
  *
- * @param baseUrl the address of the service that the permits are for.
+ * @param baseUrl the service address that the permits are for.
  */
 export function permitsOf(environment: NodeJS.ProcessEnv, baseUrl: string): Permits | undefined {
   const server = environment[PERMITS];
@@ -37,7 +37,7 @@ export function permitsOf(environment: NodeJS.ProcessEnv, baseUrl: string): Perm
   return tokens;
 }
 
-/** Ends the connections by which permits were asked for with this token: nobody of this process works by it any more. */
+/** Closes this process's permit connections for the token in the environment. */
 export function dropPermits(environment: NodeJS.ProcessEnv): void {
   const secret = environment[PERMITS_TOKEN] ?? "";
   for (const [key, tokens] of connections) {
@@ -47,7 +47,7 @@ export function dropPermits(environment: NodeJS.ProcessEnv): void {
   }
 }
 
-/** What both sides tell the time by: it counts from the same moment in all processes of a machine. */
+/** Returns a time in milliseconds on a clock shared by all processes of the machine. */
 export function machineMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
@@ -64,7 +64,7 @@ export function onLines(socket: Socket, onLine: (line: string) => void): void {
   });
 }
 
-/** Writes a line, together with all others of this turn. */
+/** Writes a line; lines of the same turn go out together. */
 export function writeLine(socket: Socket, line: string): void {
   if (socket.writableCorked === 0) {
     socket.cork();

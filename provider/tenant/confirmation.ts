@@ -1,19 +1,21 @@
 import type { Rows } from "./rows";
 import type { Snapshot } from "./snapshot";
 
-/** How it is made sure that something is not there, or not as the state has it. */
+/** How to confirm that a row is missing, or differs from the state. */
 export interface ConfirmOptions<Row> {
-  /** Whether a state or a person says that it is there, so that a list which misses it may lag. Default: true. */
+  /** Whether a state or a person says that the row exists, so a list without it may lag. Default: true. */
   readonly isExpected?: boolean;
-  /** Whether a row is as the state has it. Else the list may still show it as it was before the last write. Default: every row is. */
+  /**
+   * Whether a row matches the state. If not, the list may still show it as it was before the last write. Default: every row
+   * matches.
+   */
   readonly isAsInState?: (row: Row) => boolean;
 }
 
 /**
- * The rows of several lists. Where their shared readings don't show what is looked for as it should be, they are read again until they do,
- * or it is sure that it isn't there, or is otherwise.
+ * Reads several lists, and refetches them until they show the expected row or confirm that it is missing or different.
  *
- * @param find what is looked for.
+ * @param find finds the row.
  */
 export async function readSurely<Row>(
   snapshots: readonly Snapshot<Row>[],

@@ -31,7 +31,7 @@ export class EntrySnapshots {
     this.#snapshots = { allow: entries("allow"), deny: entries("deny") };
   }
 
-  /** All entries by the last readings; undefined where a list was not read. Reads nothing. */
+  /** Returns all entries of the latest snapshots; undefined if a list was never read. Sends no request. */
   newest(): readonly AllowDenyEntryRow[] | undefined {
     const lists = this.#getBoth().map((snapshot) => snapshot.newest()?.all());
     const rowsRead = lists.filter((rows) => rows !== undefined);
@@ -46,7 +46,7 @@ export class EntrySnapshots {
     return entryIn(await this.readBoth(readSnapshot), query);
   }
 
-  /** The same, by {@link readSurely}. */
+  /** Finds an entry by {@link readSurely}. */
   async findSurely(
     query: EntryQuery,
     options: ConfirmOptions<AllowDenyEntryRow>,
@@ -63,7 +63,7 @@ export class EntrySnapshots {
     return ofValue(withKey(query), await this.readBoth(readSnapshot));
   }
 
-  /** The same, by {@link readSurely}. */
+  /** Finds all entries of a value by {@link readSurely}. */
   async ofValueSurely(
     query: EntryQuery,
     isExpectedRow: (row: AllowDenyEntryRow) => boolean,
@@ -74,7 +74,7 @@ export class EntrySnapshots {
     return ofValue(keyedQuery, await readSurely(this.#getBoth(), find));
   }
 
-  /** The entry of an id, or else all entries of a value; where the shared reading has none, by a second one. */
+  /** Finds the entry of an id, or all entries of a value; refetches if the snapshot has none. */
   async named(
     { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
     lists: readonly List[],
@@ -99,7 +99,7 @@ export class EntrySnapshots {
     return await Promise.all(lists.map((list) => readRows(this.#snapshots[list])));
   }
 
-  /** {@link Snapshot.readLater} for both lists. */
+  /** Calls {@link Snapshot.readLater} for both lists. */
   readLater(): Promise<boolean> {
     return readLater(this.#getBoth());
   }
@@ -113,7 +113,7 @@ export class EntrySnapshots {
     return row;
   }
 
-  /** Notes that there is no such entry any more: it was removed. */
+  /** Records that an entry was removed. */
   drop(id: string): void {
     this.#removedIds.add(id);
     for (const list of LISTS) this.#snapshots[list].drop(id);
@@ -123,7 +123,7 @@ export class EntrySnapshots {
     return this.#removedIds.has(id);
   }
 
-  /** Notes that the service doesn't know such an entry. Whether it is gone, the later readings show. */
+  /** Records that the service doesn't know an entry. Later readings show whether it is gone. */
   forget(id: string): void {
     for (const list of LISTS) this.#snapshots[list].forget(id);
   }

@@ -1,12 +1,12 @@
 import { type Bound, bounded, currentBound } from "../client/bound";
 import type { Gather } from "./time";
 
-/** One of those who asked: what it asked for, and how it is told. */
+/** One request of a batch, with the callbacks that settle it. */
 export interface Member<Answer> {
   readonly asked: string;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** The bounds of those who asked for it; undefined for one without. */
+  /** The deadlines of its callers; undefined for a caller without one. */
   readonly bounds: readonly (Bound | undefined)[];
 }
 
@@ -15,15 +15,14 @@ export interface GathererOptions<Answer> {
   readonly key: (item: string) => string;
   /** The most members of a batch. */
   readonly most: number;
-  /** Sends a batch and tells its members; when it fails, those not told yet are told so. */
+  /** Sends a batch and settles its members; if it throws, the remaining members are rejected. */
   readonly send: (batch: ReadonlyMap<string, Member<Answer>>) => Promise<void>;
   readonly gather: Gather;
 }
 
 /**
- * Gathers what is asked for at the same time and sends it in as few batches as there can be. While batches are on
- * their way, newcomers are gathered for the next ones. Who has no time any more when its batch is sent, is not in it; a batch
- * under way is given up when none of its members has.
+ * Collects concurrent requests and sends them in as few batches as possible. While batches are in flight, new requests collect
+ * for the next ones. A batch leaves out expired requests; a batch in flight is abandoned when all its members have expired.
  */
 export class Gatherer<Answer> {
   readonly #options: GathererOptions<Answer>;
@@ -73,7 +72,7 @@ export class Gatherer<Answer> {
   }
 }
 
-/** Whether any of those who asked for it still has time. */
+/** Whether any caller of the request still has time. */
 export function isWanted({ bounds }: Pick<Member<never>, "bounds">): boolean {
   return bounds.some((deadline) => deadline?.isOver() !== true);
 }

@@ -4,23 +4,22 @@ import { MAX_CHECKED_TRIES } from "../client/retry-policy";
 
 export interface UncertainWrite<Outcome> {
   readonly write: () => Promise<Outcome>;
-  /** Reads what the service holds now: what the write would have come to, or undefined when it was not done. */
+  /** Reads the current result of the write from the service; undefined if the write took no effect. */
   readonly look: () => Promise<Outcome | undefined>;
   /**
-   * Reads it once more, before the write is made again: a list that lags would have it made twice. Default: one reading is enough,
-   * since the write may be repeated.
+   * Reads it again before a retry, since a lagging list would cause a duplicate write. Default: one reading is enough, because
+   * the write is idempotent.
    */
   readonly lookAgain?: () => Promise<Outcome | undefined>;
-  /** Whether it may be made again. Asked only when it was seen not to be done. */
+  /** Whether a retry is allowed. Called only after a reading showed that the write took no effect. */
   readonly mayRepeat: () => boolean;
 }
 
 /**
- * Makes a write that must not be repeated blindly, until it is known what came of it. After a time-out, a broken
- * connection or a failure of the service, what it holds decides: what is there is done, and only what is not there is
- * asked for again.
+ * Runs a write that isn't safe to retry blindly until its outcome is known. After a timeout, a broken connection or a server
+ * error, it reads what the service holds. It retries only writes that took no effect.
  *
- * @throws {ServiceError} the last failure, when the service can't be read, or the write was not done in any of its tries.
+ * @throws {ServiceError} the last failure, if the service can't be read or no attempt took effect.
  */
 export async function withKnownOutcome<Outcome>({
   write,
@@ -33,9 +32,9 @@ export async function withKnownOutcome<Outcome>({
       return await write();
     } catch (error) {
       if (!(error instanceof ServiceError && error.outcomeUnknown)) throw error;
-      // Nobody wants to know any more.
+      // No caller is waiting any more.
       if (currentBound()?.isOver()) throw error;
-      // Where that can't be read, the first failure is the one to tell.
+      // If that reading fails, the first failure is the one to report.
       const rethrow = () => {
         throw error;
       };

@@ -4,24 +4,25 @@ import { canonicalMailbox, naturalKey } from "../settings/entry-value";
 import type { Rows } from "./rows";
 
 /*
- * Which rows of a tenant are what is looked for. What an entry or a VIP is about decides; an id only tells rows of the same
- * thing apart.
+ * Finds the rows of a tenant that match a query. The value of an entry or the mailbox of a VIP decides; an id only
+ * distinguishes rows with the same value.
  */
 
 /**
- * What to look for on the allow/deny list: by type and value, which never change at the service; of several such, the one of
- * that id, else of that scope. An id alone names nothing: another tenant's entries have the same ones.
+ * Identifies an allow/deny entry by type and value, which are immutable at the service. If several match, the one with the
+ * given id wins, then the one with the given scope. An id alone doesn't identify an entry, because other tenants use the same
+ * ids.
  */
 export interface EntryQuery {
   readonly id?: string | undefined;
   readonly entryType: string;
   readonly value: string;
-  /** Preferred, where the value stands more than once. */
+  /** The preferred list if the value is on several. */
   readonly list: List;
   readonly verdictScope: string;
 }
 
-/** A query and the key of its value, which takes a while to work out. */
+/** A query with the key of its value, which is expensive to compute. */
 export interface KeyedQuery extends EntryQuery {
   readonly key: string;
 }
@@ -30,19 +31,19 @@ export function withKey(query: EntryQuery): KeyedQuery {
   return { ...query, key: naturalKey(query.entryType, query.value) };
 }
 
-/** The row of a query, in the readings of both lists. */
+/** Returns the row that matches a query, from the snapshots of both lists. */
 export function entryIn(
   lists: readonly Rows<AllowDenyEntryRow>[],
   query: KeyedQuery,
 ): AllowDenyEntryRow | undefined {
   const rows = ofValue(query, lists);
-  // An entry of another scope is another entry; a scope that the service does not tell can't be another one.
+  // An entry of another scope is a different entry. An entry without a scope may match any.
   const isOfScope = (row: AllowDenyEntryRow) =>
     (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
   return rows.find(({ id }) => id === query.id) ?? rows.find(isOfScope);
 }
 
-/** The entries of a value, those of the wanted list first, and of these the one that is written so. */
+/** Returns the entries of a value: those of the preferred list first, and within a list those with the same spelling first. */
 export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
   const entries = lists.flatMap((rows) => rows.named(query.key));
   if (entries.length < 2) return entries;
@@ -55,7 +56,7 @@ export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRo
   );
 }
 
-/** Of rows of one value, those that are written so come before others of their list: a service may hold both. */
+/** Sorts rows with the same spelling before others of their list, since a service may hold both. */
 export function writtenSoFirst(rows: readonly AllowDenyEntryRow[], value: string): AllowDenyEntryRow[] {
   const byList = Map.groupBy(rows, ({ list }) => list);
   return [...byList.values()].flatMap((listRows) =>
@@ -63,36 +64,36 @@ export function writtenSoFirst(rows: readonly AllowDenyEntryRow[], value: string
   );
 }
 
-/** What an entry is about, which never changes at the service. */
+/** Returns the key of an entry's type and value, which are immutable at the service. */
 export function keyOfValue({ entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">): string {
   return naturalKey(entry_type, value);
 }
 
-/** Whether a row is about that and nothing else. */
+/** Whether a row has exactly this value. */
 export function isAbout(row: AllowDenyEntryRow, key: string): boolean {
   return keyOfValue(row) === key;
 }
 
-/** The row of a mailbox that counts. */
+/** Returns the effective row of a mailbox. */
 export function vipIn(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
   return rowThatCounts(rows.named(canonicalMailbox(email)), email);
 }
 
 /**
- * Of the rows of one mailbox, the one that counts: one that is stored before one by automatic detection, then the one that is
- * written just so, then the last.
+ * Returns the effective row among those of one mailbox. A stored row precedes an automatically detected one, then the same
+ * spelling wins, then the last row.
  */
 export function rowThatCounts(rows: readonly VipEmployeeRow[], email: string): VipEmployeeRow | undefined {
   const getRank = (row: VipEmployeeRow) => (isStored(row) ? 2 : 0) + (row.email === email ? 1 : 0);
   return rows.toSorted((one, other) => getRank(one) - getRank(other)).at(-1);
 }
 
-/** Whether somebody added a VIP, or wrote of it; else only automatic detection holds it. */
+/** Whether a VIP was added or edited by a person; otherwise only automatic detection lists it. */
 export function isStored(row: VipEmployeeRow): boolean {
   return Boolean(row.added_by || row.comment);
 }
 
-/** Somebody who was neither added nor written of, and of whom the service does not say so either. */
+/** Whether a row comes from automatic detection alone; false if the service marks it otherwise. */
 export function isAutomatic(row: VipEmployeeRow): boolean {
   return !isStored(row) && row.source !== "manual";
 }

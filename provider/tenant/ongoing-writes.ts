@@ -1,11 +1,11 @@
-/** The writes and removals that are under way, so that others can wait for them. */
+/** Tracks writes and removals in progress, so others can wait for them. */
 export class OngoingWrites {
   /** The last write of each entry that is under way, by id. */
   readonly #writesById = new Map<string, Promise<unknown>>();
   /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
   readonly #removals = new Map<string, Promise<unknown>>();
 
-  /** Writes to one entry follow each other: what the second does depends on what the first has made of it. */
+  /** Serializes writes to one entry, since the second depends on the result of the first. */
   async inSequence<T>(id: string, write: () => Promise<T>): Promise<T> {
     const previousWrite = this.#writesById.get(id);
     const currentWrite = previousWrite === undefined ? write() : previousWrite.then(write, write);
@@ -24,7 +24,7 @@ export class OngoingWrites {
     return await removal;
   }
 
-  /** Finds a row. Where that row is being removed, waits until this is done and looks again. */
+  /** Finds a row. If that row is being removed, waits for the removal and looks again. */
   async findSettled<Row>(
     find: () => Promise<Row | undefined>,
     getKey: (row: Row) => string,

@@ -5,7 +5,6 @@ import type { Snapshot } from "./snapshot";
 /** So many VIPs are enough to see whose mailboxes a tenant has. */
 const SAMPLE_SIZE = 100;
 
-/** The people of the tenant, derived from its VIPs. */
 export class PeopleCache {
   readonly #client: SettingsClient;
   readonly #vips: Snapshot<VipEmployeeRow>;
@@ -16,7 +15,7 @@ export class PeopleCache {
     this.#vips = vips;
   }
 
-  /** By the shared reading of the VIPs where there is one or one is about to be made anyway, else by one page. */
+  /** Reads the people from the VIP snapshot if one exists or is about to be read, otherwise from one page. */
   async read({ isRead }: { readonly isRead: boolean }): Promise<People> {
     if (isRead) await this.#vips.rows();
     const cached = this.known();
@@ -28,7 +27,7 @@ export class PeopleCache {
     );
   }
 
-  /** By the last reading of the VIPs, if there was one. Reads nothing. */
+  /** Returns the people of the latest VIP snapshot, if there is one. Sends no request. */
   known(): People | undefined {
     const rows = this.#vips.newest();
     if (rows === undefined) return undefined;

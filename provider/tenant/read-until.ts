@@ -1,15 +1,15 @@
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { realSleep, type Sleep } from "./time";
 
-/** The first pause before a list is read again, in milliseconds; it doubles with each. */
+/** The delay before the first refetch of a list, in milliseconds; it doubles each time. */
 export const FIRST_PAUSE_MS = 100;
 
 /**
- * Reads until the result is as expected, since the service's lists may lag behind its own answers. The pauses grow, and there is
- * none where the first reading is as expected.
+ * Reads until the result is as expected, since the service's lists may lag behind its own answers. The first reading is
+ * immediate; later ones back off.
  *
- * @param sleep waits so many milliseconds. Default: the process's own timers.
- * @returns the last result, which is not as expected where the lists still contradict after {@link LIST_LAG_MS}.
+ * @param sleep waits for a number of milliseconds. Default: the process's own timers.
+ * @returns the last result, which may still be unexpected after {@link LIST_LAG_MS}.
  */
 export async function readUntil<T>(
   read: () => Promise<T>,

@@ -6,15 +6,14 @@ import { Rows } from "./rows";
 import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
-  /** Reads the whole list. */
   readonly read: () => Promise<WholeList<Row>>;
-  /** What a row is known by; undefined for a row that can't be told apart and is left out. */
+  /** Returns the key of a row; undefined for a row that has none and is left out. */
   readonly key: (row: Row) => string | undefined;
-  /** What a row is called, beside its key; several rows may share a name. Default: nothing. */
+  /** Returns the secondary name of a row; several rows may share one. Default: no names. */
   readonly name?: (row: Row) => string;
-  /** Milliseconds; only differences count. */
+  /** The current time in milliseconds; only differences matter. */
   readonly now: () => number;
-  /** Waits so many milliseconds. Default: the process's own timers. */
+  /** Waits for a number of milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
   /** Whether a reading shows a row as it was written. Default: it holds a row of that key. */
   readonly isShown?: (row: Row, getRows: Rows<Row>) => boolean;
@@ -24,19 +23,19 @@ export interface SnapshotOptions<Row> {
   readonly soon?: (start: () => void) => void;
 }
 
-/** The rows of a list as one reading brought them. */
+/** The rows of a list from one reading. */
 export interface WholeList<Row> {
   readonly rows: readonly Row[];
-  /** Whether one answer held them all. If not, a row may be missing that another writer's change shifted meanwhile. */
+  /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
   readonly isOneMoment: boolean;
 }
 
-/** A reading is used while calls follow each other closely: after so long without one, it is read anew. */
+/** A snapshot expires after this long without a call. */
 const MAX_IDLE_MS = 5_000;
-/** And never for longer than this after its end, however busy the process is. */
+/** A snapshot expires this long after it was read, even if calls continue. */
 const MAX_AGE_MS = 60_000;
 
-/** An own write that no later reading has shown yet. */
+/** A write by this process that no later reading has shown yet. */
 interface PendingWrite<Row> {
   readonly isShown: (getRows: Rows<Row>) => boolean;
   readonly overlay: (getRows: Rows<Row>) => void;
@@ -45,12 +44,12 @@ interface PendingWrite<Row> {
 }
 
 /**
- * One list of the tenant as the provider process sees it: a whole reading, shared by all who ask while it is young,
- * kept true by the process's own writes.
+ * A cached list of the tenant: one full reading, shared by all callers until it expires, and updated with this process's own
+ * writes.
  *
- * Calls that ask at the same time share one reading. A write that happens while a reading is under way is laid over
- * its result, for the reading may or may not have seen it. The service's list may lag behind its own answers, so a write is
- * laid over later readings too, until one shows it, or for {@link LIST_LAG_MS}.
+ * Concurrent callers share one reading. A write during a reading is applied to its result, because the reading may have missed
+ * it. The service's list may lag behind its own answers. A write is therefore also applied to later readings, until one shows
+ * it or {@link LIST_LAG_MS} has passed.
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
@@ -68,15 +67,12 @@ export class Snapshot<Row> {
     this.#options = options;
   }
 
-  /** The rows by key: the shared reading if it is young enough, else a new one. */
+  /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new reading. */
   async rows(): Promise<Rows<Row>> {
     return (await this.#getShared()).rows;
   }
 
-  /**
-   * The rows by a reading that begins after this call, shared with others who ask for one before it begins. However
-   * many ask while one goes on, the next one is for all of them.
-   */
+  /** Returns the rows of a reading that begins after this call. All callers that arrive during one reading share the next. */
   async fresh(): Promise<Rows<Row>> {
     // One that has begun before this call may be older than what the caller wants to see.
     if (this.#currentRead?.hasBegun) await this.#currentRead.result.catch(() => undefined);
@@ -84,13 +80,13 @@ export class Snapshot<Row> {
   }
 
   /**
-   * The shared rows; where something is missing from them that another writer may only have shifted out of sight, the
-   * rows of a second reading. What is missing from the answer is gone: two readings miss it, or one of a single page.
+   * Returns the shared rows, or those of a second reading if a row is missing that another writer may have shifted out of the
+   * pages. A row missing from the result is gone: two readings lack it, or one single-page reading.
    *
-   * The reading before the shared one is a second opinion too, as long as it was in use when the shared one was asked for. So
-   * it costs at most one more reading for all who miss something while that is in use.
+   * The previous reading counts as the second if it was in use when the shared one was requested. All callers with missing rows
+   * therefore cost at most one more reading.
    *
-   * @param isMissing Whether rows lack what the caller looks for.
+   * @param isMissing whether the rows lack what the caller looks for.
    */
   async secondOpinion(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
     const { rows, before, isOneMoment } = await this.#getShared();
@@ -100,10 +96,10 @@ export class Snapshot<Row> {
   }
 
   /**
-   * Reads the list again while it may still hide a write from before this process, with a growing pause before each reading. All who ask
-   * at about the same time share the pause and the reading.
+   * Refetches the list with backoff while it may still hide a write that was made before this process started. Concurrent
+   * callers share the delay and the reading.
    *
-   * @returns whether it was read again. It isn't once a reading began {@link LIST_LAG_MS} after the one before the first pause.
+   * @returns whether it was read again. False once a reading began {@link LIST_LAG_MS} after the one before the first delay.
    */
   async readLater(): Promise<boolean> {
     if (this.#remainingLagMs <= 0) return false;
@@ -114,7 +110,7 @@ export class Snapshot<Row> {
     return true;
   }
 
-  /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
+  /** Returns the rows of the latest reading with own writes since, if there is one. Sends no request. */
   newest(): Rows<Row> | undefined {
     return this.#latest?.rows;
   }
@@ -129,7 +125,7 @@ export class Snapshot<Row> {
     return this.#latest?.rows.named(getName) ?? [];
   }
 
-  /** Lays an own write over the readings: the row as the service answered it. */
+  /** Applies an own write to the readings: the row as the service answered. */
   put(row: Row): void {
     const getKey = this.#options.key(row);
     if (getKey === undefined) return;
@@ -274,11 +270,11 @@ export class Snapshot<Row> {
 
 interface SnapshotRead<Row> {
   readonly rows: Rows<Row>;
-  /** The reading before, if that was still in use when this one was asked for. */
+  /** The previous reading, if it was still in use when this one was requested. */
   readonly before: Rows<Row> | undefined;
   readonly isOneMoment: boolean;
   readonly beganAt: number;
-  /** When it had ended. */
+  /** When the previous reading ended. */
   readonly readAt: number;
 }
 
@@ -294,7 +290,7 @@ function getPendingNameKey(getName: string): string {
   return `\u0000name ${getName}`;
 }
 
-/** Reads a list, and notes whether one answer held it all. */
+/** Reads a list, and notes whether one response held all of it. */
 export async function readWhole<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<WholeList<Row>> {

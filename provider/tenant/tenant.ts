@@ -29,21 +29,21 @@ import type { CreatedEntry, Deletion } from "./write-results";
 
 export interface TenantOptions {
   readonly client: SettingsClient;
-  /** Milliseconds; only differences count. Default: the process's own monotonic clock. */
+  /** The current time in milliseconds; only differences matter. Default: the process's own monotonic clock. */
   readonly now?: () => number;
-  /** Waits between two readings of a list that lags. Default: the process's own timers. */
+  /** Waits between two readings of a lagging list. Default: the process's own timers. */
   readonly sleep?: Sleep;
-  /** Default: for a moment. */
+  /** Default: {@link gatherForAMoment}. */
   readonly gather?: Gather;
 }
 
 /**
- * One tenant as the provider process sees it. Every resource of a stack asks this one object, so reads are shared:
- * ⌈N/200⌉ requests a list for a whole operation, however many resources ask. Own writes keep the shared reading true.
- * Additions and removals of VIPs that come at the same time share requests too.
+ * A tenant with its snapshots. All resources of a stack share this object, so one operation needs ⌈N/200⌉ requests per list,
+ * however many resources read it. Own writes keep the snapshots current. Concurrent additions and removals of VIPs share
+ * requests too.
  *
- * The client keeps to what the service bears, and tries again what may be; what it must not repeat blindly is looked up
- * in the list first ({@link withKnownOutcome}).
+ * The client applies the rate limit and retries safe requests. Writes that aren't safe to retry blindly are first looked up in
+ * the list ({@link withKnownOutcome}).
  */
 export class Tenant {
   readonly #client: SettingsClient;
@@ -80,14 +80,13 @@ export class Tenant {
     });
   }
 
-  /** The service's address. */
   get baseUrl(): string {
     return this.#client.baseUrl;
   }
 
   /**
-   * The entry as the service holds it, by the shared reading. One that is being removed right now, as when it goes from a
-   * list to a resource of its own, is looked for when that is done: it must not be taken for one that stays.
+   * Finds an entry in the snapshot. If it is being removed, for example because it moves from a list to its own resource, waits
+   * for the removal and looks again.
    */
   async findEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
     const wanted = withKey(query);
@@ -97,15 +96,15 @@ export class Tenant {
     );
   }
 
-  /** The same by a reading that begins now. */
+  /** Finds an entry with a refetch. */
   async findEntryAnew(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
     return await this.#entries.find(withKey(query), (snapshot) => snapshot.fresh());
   }
 
   /**
-   * The same, and surely: one reading may miss an entry that another writer's change shifted out of its sight, or that the list does not
-   * show yet, or not yet as it was written last. So the lists are read again until they show it, under its id where that is known.
-   * Undefined means gone. All who miss an entry share these readings.
+   * Finds an entry and confirms that it is missing. One reading may miss an entry that another writer's change shifted out of
+   * the pages, or that the lagging list doesn't show yet. So the lists are refetched until they show it, by id if it is known.
+   * Undefined means that the entry is gone. Concurrent callers share these readings.
    */
   findEntrySurely(
     query: EntryQuery,
@@ -114,10 +113,7 @@ export class Tenant {
     return this.#entries.findSurely(query, options);
   }
 
-  /**
-   * All entries of a value, as {@link entriesOfValue}, and surely: the lists are read again until they show one that a state says is
-   * there.
-   */
+  /** Finds all entries of a value like {@link entriesOfValue}. Refetches until the lists show one that a state says exists. */
   entriesOfValueSurely(
     query: EntryQuery,
     isNamed: (row: AllowDenyEntryRow) => boolean,
@@ -125,30 +121,29 @@ export class Tenant {
     return this.#entries.ofValueSurely(query, isNamed);
   }
 
-  /** The entry of an id by the last readings, whatever it is about. Reads nothing. */
+  /** Returns the entry of an id in the latest snapshots, whatever its value. Sends no request. */
   knownEntry(id: string): AllowDenyEntryRow | undefined {
     return this.#entries.known(id);
   }
 
-  /** Whether this process has removed the entry of an id. */
   hasDeleted(id: string): boolean {
     return this.#entries.isDropped(id);
   }
 
-  /** {@link readUntil}, by the tenant's clock. */
+  /** Calls {@link readUntil} with the tenant's clock. */
   async readUntil<T>(read: () => Promise<T>, isExpected: (result: T) => boolean): Promise<T> {
     return await readUntil(read, isExpected, this.#sleep);
   }
 
-  /** All entries of the given lists by the shared reading, in their order; no other list is read. */
+  /** Returns all entries of the given lists from the snapshot, in list order. Reads no other list. */
   async allEntries(lists: readonly List[] = LISTS): Promise<readonly AllowDenyEntryRow[]> {
     const read = await this.#entries.read(lists, (snapshot) => snapshot.rows());
     return read.flatMap((rows) => rows.all());
   }
 
   /**
-   * The entry of an id, or else all entries of a value, on the given lists and no other; by the shared reading, and where
-   * that has none surely, as {@link findEntrySurely}.
+   * Finds the entry of an id, or all entries of a value, on the given lists only. Refetches if the snapshot has none, like
+   * {@link findEntrySurely}.
    */
   entriesNamed(
     query: { readonly id: string; readonly value?: EntryValue | undefined },
@@ -158,8 +153,8 @@ export class Tenant {
   }
 
   /**
-   * Adds an entry. Where it can't be known what came of it, one that is there now is answered as one that stood there
-   * before: whoever made it, it must be compared with what was asked.
+   * Adds an entry. If the outcome is unknown, an entry that exists now is returned as one that existed before: somebody else
+   * may have created it, so the caller must compare it.
    */
   async createEntry(entry: NewEntry & { readonly verdict_scope: string }): Promise<CreatedEntry> {
     const { list, entry_type: entryType, value, verdict_scope: verdictScope } = entry;
@@ -183,9 +178,9 @@ export class Tenant {
   }
 
   /**
-   * Changes an entry. The answer may be of another one; compare it.
+   * Changes an entry. The answer may describe a different entry, so compare it.
    *
-   * @throws {NotFoundError} when there is no such entry.
+   * @throws {NotFoundError} if the entry does not exist.
    */
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
@@ -202,10 +197,10 @@ export class Tenant {
   }
 
   /**
-   * Removes an entry, whether or not the lists show it: the service knows it by its id.
+   * Removes an entry by id, whether or not the lists show it.
    *
-   * @param isMeant Asked when no other write of that entry is under way any more, with the entry as it then is: false
-   * leaves it, and answers "changed".
+   * @param isMeant called with the current entry once no other write of it is in progress. False keeps the entry and returns
+   * "changed".
    */
   async deleteEntry(
     id: string,
@@ -226,7 +221,7 @@ export class Tenant {
         return deleted ? "deleted" : "refused";
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
-        // An earlier attempt may have removed it without saying so.
+        // An earlier attempt may have removed it without an answer.
         if (error.outcomeUnknown) this.#entries.drop(id);
         else this.#entries.forget(id);
         return error.outcomeUnknown ? "deleted" : "gone";
@@ -234,7 +229,7 @@ export class Tenant {
     });
   }
 
-  /** The VIP as the service lists it, by the shared reading; one that is being removed right now as {@link findEntry}. */
+  /** Finds a VIP in the snapshot. Waits for a removal in progress, like {@link findEntry}. */
   async findVip(email: string): Promise<VipEmployeeRow | undefined> {
     const mailbox = canonicalMailbox(email);
     return await this.#writes.findSettled(
@@ -243,12 +238,12 @@ export class Tenant {
     );
   }
 
-  /** The same by a reading that begins now. */
+  /** Finds a VIP with a refetch. */
   async findVipAnew(email: string): Promise<VipEmployeeRow | undefined> {
     return vipIn(await this.#vips.fresh(), email);
   }
 
-  /** The same, and surely, as {@link findEntrySurely}: undefined means that the mailbox is no VIP. */
+  /** Finds a VIP and confirms that it is missing, like {@link findEntrySurely}. Undefined means that the mailbox is not a VIP. */
   async findVipSurely(
     email: string,
     options: ConfirmOptions<VipEmployeeRow> = {},
@@ -259,26 +254,29 @@ export class Tenant {
   }
 
   /**
-   * Whose mailboxes are here, by the VIPs: by their shared reading where there is one or one is about to be made anyway, else by
-   * one page.
+   * Returns whose mailboxes the tenant has, from the VIP snapshot if one exists or is about to be read, otherwise from one
+   * page.
    */
   people(options: { readonly isRead: boolean }): Promise<People> {
     return this.#people.read(options);
   }
 
-  /** The same by the last reading of the VIPs, if there was one. Reads nothing. */
+  /** Returns the people of the latest VIP snapshot, if there is one. Sends no request. */
   knownPeople(): People | undefined {
     return this.#people.known();
   }
 
-  /** What identifies the tenant, by the shared reading of a list and, of entries, by that of the VIPs if there was one. */
+  /** Returns what identifies the tenant, from the snapshot of a list. For entries, adds the VIP snapshot if there is one. */
   async identity(list: "entries" | "vips"): Promise<TenantIdentity> {
     if (list === "entries") return this.#identityOf(await this.allEntries());
     await this.#vips.rows();
     return peopleAlone(this.#identityOf([]));
   }
 
-  /** The same by the last readings, with own writes; undefined where the entries were not read. Reads nothing. */
+  /**
+   * Returns what identifies the tenant from the latest snapshots with own writes; undefined if the entries were not read. Sends
+   * no request.
+   */
   knownIdentity(): TenantIdentity | undefined {
     const rows = this.#entries.newest();
     return rows && this.#identityOf(rows);
@@ -295,7 +293,7 @@ export class Tenant {
     return reader.identity(this.baseUrl, this.#client.servedAtMs);
   }
 
-  /** Whether any of these values or mailboxes is there, be it on another list or of another scope; by the shared reading. */
+  /** Whether any of these values or mailboxes exists in the snapshot, even on another list or with another scope. */
   async holdsAny(
     list: "entries" | "vips",
     things: Iterable<{ readonly target: { readonly value: string } }>,
@@ -312,17 +310,17 @@ export class Tenant {
     return false;
   }
 
-  /** {@link Snapshot.readLater} for the lists of a setting. */
+  /** Calls {@link Snapshot.readLater} for the lists of a setting. */
   async readLater(list: "entries" | "vips"): Promise<boolean> {
     return list === "vips" ? await this.#vips.readLater() : await this.#entries.readLater();
   }
 
-  /** All rows of a mailbox by the shared reading: it may be written in several ways. */
+  /** Returns all rows of a mailbox from the snapshot: it may occur in several spellings. */
   async vipRowsOf(email: string): Promise<readonly VipEmployeeRow[]> {
     return (await this.#vips.rows()).named(canonicalMailbox(email));
   }
 
-  /** All VIPs by the shared reading, one row a mailbox; those without a mailbox are left out. */
+  /** Returns all VIPs from the snapshot, one row per mailbox; rows without a mailbox are left out. */
   async allVips(): Promise<readonly VipEmployeeRow[]> {
     const rows = await this.#vips.rows();
     const mailboxes = new Set(rows.all().map(({ email = "" }) => canonicalMailbox(email)));
@@ -330,13 +328,12 @@ export class Tenant {
   }
 
   /**
-   * Marks a mailbox as VIP, in one request with all that are added with the same comment at about the same time. The
-   * answer tells of this mailbox alone.
+   * Marks a mailbox as VIP, batched with concurrent additions that have the same comment. The result describes this mailbox
+   * alone.
    *
-   * The shared reading is left as it is: read back anew what came of it. The answer may name another mailbox, where this one is
-   * an alias of it.
+   * The snapshot stays unchanged: refetch to see the effect. The answer may name another mailbox if this one is an alias of it.
    *
-   * @throws {NotInOrganizationError} when this mailbox is none of the organization's; nothing was written for it.
+   * @throws {NotInOrganizationError} if the mailbox does not belong to the organization; nothing was written for it.
    */
   async addVip(email: string, comment: string | undefined): Promise<AddVipResult> {
     const result = await this.#vipBatches.add(canonicalMailbox(email), comment);
@@ -345,9 +342,9 @@ export class Tenant {
   }
 
   /**
-   * Edits the comment of the row that counts, under the address that the service lists it by.
+   * Edits the comment of the effective row, under the address that the service lists.
    *
-   * @throws {NotFoundError} when no row is stored for the mailbox.
+   * @throws {NotFoundError} if no row is stored for the mailbox.
    */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
     const mailbox = canonicalMailbox(email);
@@ -363,8 +360,8 @@ export class Tenant {
   }
 
   /**
-   * Writes the exclusion, in one request with all that are removed at about the same time: of each address by which the service
-   * lists the mailbox, for it may compare addresses literally.
+   * Writes the exclusion, batched with concurrent removals. Covers each address by which the service lists the mailbox, since
+   * it may compare addresses literally.
    */
   async removeVip(email: string): Promise<void> {
     const mailbox = canonicalMailbox(email);
@@ -376,19 +373,19 @@ export class Tenant {
     });
   }
 
-  /** All entries of a value, on both lists and of every scope, by the shared reading; those of the list first. */
+  /** Returns all entries of a value, on both lists and of every scope, from the snapshot; those of the preferred list first. */
   async entriesOfValue(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entries.ofValue(query, (snapshot) => snapshot.rows());
   }
 
-  /** The same by a reading that begins now. */
+  /** Returns all entries of a value with a refetch. */
   async entriesOfValueAnew(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entries.ofValue(query, (snapshot) => snapshot.fresh());
   }
 
   /**
-   * Runs work about an entry's value when no other such work is under way: two that look for one value and add it must not both add it.
-   * Work in turn must not ask for another turn.
+   * Serializes work on an entry's value: two callers that look for the same value must not both add it. The work must not
+   * request another turn itself.
    */
   async inTurn<T>(
     { entryType, value }: Pick<EntryQuery, "entryType" | "value">,

@@ -2,7 +2,7 @@ import { type Bound, bounded } from "../client/bound";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { Tenant } from "./tenant";
 
-/** What a timer can count, in milliseconds; a longer one would fire at once. */
+/** The maximum of a timer, in milliseconds; a longer one would fire immediately. */
 const MAX_MS = 2 ** 31 - 1;
 
 /** The methods that ask for nothing, and so need no time; what is done in turn is bounded by itself. */
@@ -13,7 +13,7 @@ const UNBOUNDED_METHODS: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
   "inTurn",
 ]);
 
-/** An operation took longer than it may; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
+/** An operation exceeded its time limit; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
 export class TimeIsOverError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_CUSTOM_TIMEOUT", message);
@@ -21,8 +21,8 @@ export class TimeIsOverError extends EmailSecurityError {
 }
 
 /**
- * The time that one operation may take, from when this is made. When it is over, whatever the operation waits for fails
- * with a {@link TimeIsOverError}. What others wait for too, such as a reading, goes on for them.
+ * The time limit of one operation, from construction on. When it expires, whatever the operation waits for fails with a
+ * {@link TimeIsOverError}. Shared work, such as a reading, continues for other callers.
  */
 export class TimeLimit {
   readonly #description: string;
@@ -30,7 +30,7 @@ export class TimeLimit {
   readonly #timer: NodeJS.Timeout;
   #hasPassed = false;
 
-  /** @param of the option that gives the time, and the resource, in the middle of a sentence. */
+  /** @param of the option that sets the time and the resource, as it reads in the middle of a sentence. */
   constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
     this.#description = `the ${seconds} s of ${of} were over`;
     this.#timer = setTimeout(
@@ -72,7 +72,7 @@ export class TimeLimit {
     }
   }
 
-  /** The operation is done. */
+  /** Ends the time limit when the operation is done. */
   end(): void {
     clearTimeout(this.#timer);
   }

@@ -2,10 +2,10 @@ import { setTimeout as realSleep } from "node:timers/promises";
 
 export { realSleep };
 
-/** Waits so many milliseconds. */
+/** Waits for a number of milliseconds. */
 export type Sleep = (ms: number) => Promise<unknown>;
 
-/** Begins something once those who ask at the same time have asked. */
+/** Starts work after concurrent callers have joined. */
 export type Gather = (begin: () => void) => void;
 
 /** How long calls are gathered after the first: the engine's parallel ones arrive over several event-loop turns. */

@@ -1,14 +1,14 @@
 /**
- * Lets either writes go on or readings of whole lists, any number of either at a time: own writes that came between two
- * pages would shift them, and the reading would be begun anew again and again. A reading that is asked for goes before
- * the writes that are asked for after it.
+ * A lock that admits either writes or readings of whole lists, any number of either at a time. Own writes between two pages
+ * would shift them, and the reading would restart again and again. A waiting reading precedes writes that are requested after
+ * it.
  */
 export class Turns {
   #writes = 0;
   #reads = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Makes a write, after the readings that were asked for before it. */
+  /** Runs a write, after the readings that were requested before it. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     while (this.#reads > 0) await this.#waitForChange();
     this.#writes += 1;
@@ -20,7 +20,7 @@ export class Turns {
     }
   }
 
-  /** Makes a reading, after the writes that have begun before it. */
+  /** Runs a reading, after the writes that began before it. */
   async read<T>(work: () => Promise<T>): Promise<T> {
     this.#reads += 1;
     try {

@@ -7,25 +7,25 @@ import { withKnownOutcome } from "./known-outcome";
 import type { Gather } from "./time";
 import type { Turns } from "./turns";
 
-/** How often an addition is sent in all, each time without the addresses that the service named the time before. */
+/** The maximum number of rounds of an addition; each leaves out the addresses that the service refused in the round before. */
 const MAX_ROUNDS = 5;
 
-/** How many more requests are spent on finding which address the service refuses without naming it. */
+/** The maximum number of extra requests to find a refused address that the service doesn't name. */
 const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
   readonly write: Turns["write"];
   readonly gather: Gather;
-  /** Reads the list anew, and surely: which of the mailboxes are VIPs now. */
+  /** Refetches the list and returns which of the mailboxes are VIPs. */
   readonly listed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
-  /** Whether a batch may be sent again that was seen not to be done. */
+  /** Whether a batch that took no effect may be retried. */
   readonly mayRepeat: () => boolean;
 }
 
 /**
- * Additions and removals of VIPs that are asked for at the same time go out together: a request for every 1000
- * additions of one comment, and one for every 1000 removals.
+ * Sends concurrent additions and removals of VIPs in batches: one request per 1000 additions with the same comment, and one per
+ * 1000 removals.
  */
 export class VipBatches {
   readonly #options: VipBatchesOptions;
@@ -43,7 +43,7 @@ export class VipBatches {
     });
   }
 
-  /** @throws {NotInOrganizationError} that names this mailbox alone, when it is none of the organization's. */
+  /** @throws {NotInOrganizationError} which names this mailbox alone, if it does not belong to the organization. */
   async add(email: string, comment: string | undefined): Promise<AddVipResult> {
     const batcher = this.#additionBatchers.get(comment) ?? this.#createAdditionBatcher(comment);
     return await batcher.ask(email);
@@ -65,9 +65,9 @@ export class VipBatches {
   }
 
   /**
-   * An addition is done for all or for none: those whom the service refuses are told, each for itself, and the rest is
-   * sent again. So any number of bad addresses costs one more request, from a service that names them all at once. Where
-   * it names none (a plain 400), the batch is halved, within bounds, until the bad one stands alone.
+   * An addition succeeds or fails as a whole: each refused member is rejected, and the rest is sent again. If the service names
+   * all refused addresses at once, they cost one more request. If it names none (a plain 400), the batch is halved, within
+   * limits, until the refused one is alone.
    */
   async #sendAdditions(
     batch: Batch<AddVipResult>,
@@ -104,8 +104,8 @@ export class VipBatches {
   }
 
   /**
-   * Tells each member what the answer says of its own mailbox. The answer may name the primary mailbox of an alias that was asked
-   * for: then the members that it does not name are sent again one by one, which tells whose mailbox it is.
+   * Resolves each member with the answer for its own mailbox. The answer may name the primary mailbox of a requested alias.
+   * Unnamed members are then sent again one by one to find out whose mailbox it is.
    */
   async #resolveAdded(
     batch: Batch<AddVipResult>,

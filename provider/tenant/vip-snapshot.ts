@@ -7,7 +7,6 @@ import type { Rows } from "./rows";
 import { readWhole, Snapshot, type SnapshotOptions } from "./snapshot";
 import type { Turns } from "./turns";
 
-/** The snapshot of the VIP list. */
 export function createVipSnapshot(
   client: SettingsClient,
   readWriteLock: Turns,
@@ -23,7 +22,7 @@ export function createVipSnapshot(
   });
 }
 
-/** Reads the list again and returns those of the mailboxes that are VIPs. */
+/** Refetches the list and returns which of the mailboxes are VIPs. */
 export async function readVipsAmong(
   mailboxes: readonly string[],
   vips: Snapshot<VipEmployeeRow>,
@@ -35,7 +34,7 @@ export async function readVipsAmong(
 }
 
 /**
- * The row of a VIP whose comment was edited.
+ * Returns the row of a VIP after its comment was edited.
  *
  * @param storedRow the stored row has no directory fields, and may leave out what it does not know.
  */

@@ -1,10 +1,10 @@
 import type { AllowDenyEntryRow } from "../client";
 
-/** What a create answered with, and whether that entry was not on the lists before. */
+/** The answer to a create, and whether the entry is new to the lists. */
 export interface CreatedEntry {
   readonly row: AllowDenyEntryRow;
   readonly isNew: boolean;
 }
 
-/** What came of a deletion: `gone` where the service knows no such entry, `refused` where it answers that it did not delete it. */
+/** The outcome of a deletion: `gone` if the service doesn't know the entry, `refused` if it answers that it did not delete it. */
 export type Deletion = "deleted" | "gone" | "refused" | "changed";

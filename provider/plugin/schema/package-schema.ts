@@ -26,17 +26,17 @@ export interface Manifest {
   readonly repository: { readonly url: string };
 }
 
-/** A resource: what it takes and, in `properties`, what its state holds. */
+/** A resource: its inputs and, in `properties`, its state. */
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
-  /** Whether it is made of other resources, and holds nothing itself. */
+  /** Whether it consists of other resources and has no state of its own. */
   readonly isComponent?: true;
-  /** By what those that are there can be chosen, where they are listed. */
+  /** The filters for listing existing resources. */
   readonly listInputs?: ObjectSpec;
 }
 
-/** A function: what it takes, if anything, and what it answers. */
+/** A function: its inputs, if any, and its outputs. */
 interface FunctionSpec {
   readonly description: string;
   readonly inputs?: ObjectSpec;
@@ -66,10 +66,10 @@ export interface PackageSpec {
 }
 
 /**
- * Pulumi's schema of the package: the types of the zod schemas that check the arguments, in the words of the JSDoc.
+ * Builds Pulumi's schema of the package from the zod schemas of the arguments and the JSDoc.
  *
- * @param examples of each resource, by its name, as Markdown.
- * @throws {Error} when the two tell of different properties.
+ * @param examples the examples of each resource by name, as Markdown.
+ * @throws {Error} if schema and JSDoc have different properties.
  */
 export function packageSchema(
   docs: Words,
@@ -108,16 +108,16 @@ export function packageSchema(
     repository: repository.url,
     publisher: repository.owner,
     logoUrl: `https://raw.githubusercontent.com/${repository.path}/main/docs/public/logo.png`,
-    // By which a program that names no place of the plugin has it downloaded: from the releases there.
+    // Programs that don't name a plugin source download it from these releases.
     pluginDownloadURL: `github://api.github.com/${repository.path}`,
-    // The Go SDK is a module with a go.mod of its own only where packing is supported.
+    // The Go SDK is a module with its own go.mod only if packing is supported.
     meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
     provider: {
       description: wordsOf(docs, "Provider").text,
       properties: {},
       inputProperties: configuration,
-      // The default one, and that of `pulumi do`, have them of the environment; of another the plugin itself demands them.
+      // The default instance and `pulumi do` may take them from the environment; the plugin itself requires them for others.
       requiredInputs: [],
     },
     resources,
@@ -127,8 +127,8 @@ export function packageSchema(
   };
 
   /**
-   * A resource by its class and the schema of its arguments; of a list also which argument holds its content, and of one thing
-   * which of them make it another.
+   * Builds a resource from its class and the schema of its arguments. For a list, also names the argument with its content;
+   * otherwise, the arguments that replace it.
    */
   function buildResource(
     name: ResourceKind,
@@ -162,7 +162,7 @@ export function packageSchema(
   function addExample(name: string): string {
     const { text } = wordsOf(docs, name);
     const example = examples[name];
-    // A new resource has none until `npm run sdks` has made one of its schema.
+    // A new resource has no example until `npm run sdks` generates one from its schema.
     return example === undefined ? text : `${text}\n\n${example}`;
   }
 
@@ -210,8 +210,8 @@ export function packageSchema(
 }
 
 /**
- * What the provider takes. No default from the environment is named here, or its key would get into the provider's inputs,
- * and so into state: the plugin reads the environment itself, for the default provider alone.
+ * The provider's inputs. They declare no environment defaults, which would put the key into the inputs and so into state. The
+ * plugin reads the environment itself, for the default provider only.
  */
 const PROVIDER_TYPES: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
   baseUrl: { type: "string" },
@@ -221,11 +221,11 @@ const PROVIDER_TYPES: Readonly<Record<string, TypeSpec & { readonly secret?: boo
   ownDomains: { type: "array", items: { type: "string" } },
 };
 
-/** Where the sources are and releases are made, which the names and addresses of all that is published follow from. */
+/** The repository of sources and releases, from which all published names and addresses derive. */
 interface Repository {
   readonly url: string;
   readonly owner: string;
-  /** The owner's name and its own, `owner/name`. */
+  /** The full name, `owner/name`. */
   readonly path: string;
 }
 
@@ -247,7 +247,7 @@ function buildLanguageOptions(
   const goModule = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {
-      // Not the name of the package with the dynamic resources: what a program imports by that is another front.
+      // Differs from the package with the dynamic resources, since programs import another provider by that name.
       packageName: "pulumi-email-security-native",
       packageDescription: description,
       respectSchemaVersion: true,
@@ -268,14 +268,14 @@ function buildLanguageOptions(
       generateResourceContainerTypes: true,
       respectSchemaVersion: true,
     },
-    // Named for the owner, to whom the registries of .NET and Java bind such names; those that begin with Pulumi's are Pulumi's.
+    // Named after the owner, because .NET and Java registries bind names to owners; names that begin with Pulumi are reserved.
     csharp: {
       rootNamespace: pascalCase(repository.owner),
       respectSchemaVersion: true,
     },
     java: {
       basePackage: `io.github.${repository.owner.replaceAll("-", "")}`,
-      // The pom.xml is written beside what is generated, with the group that Maven Central knows the owner by.
+      // The pom.xml is written separately, with the owner's group on Maven Central.
       buildFiles: "none",
     },
   };
@@ -286,8 +286,8 @@ function describeProviderArguments(docs: Words): Record<string, PropertySpec> {
 }
 
 /**
- * Only told, and not demanded of the engine, which would compare the texts: the plugin compares what they mean, and replaces
- * nothing for another way of writing the same.
+ * Documents replacement without declaring it: the engine would compare the texts, but the plugin ignores differences in
+ * spelling.
  */
 function markReplacements(
   properties: Record<string, PropertySpec>,

@@ -5,8 +5,8 @@ import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 
 /*
- * What the build puts in the place of `google-protobuf/google/protobuf/struct_pb.js`: the messages that Pulumi's own are
- * generated to hold, as far as the plugin has a use for them. One is its bytes, which are read when somebody asks for them.
+ * The build substitutes this for `google-protobuf/google/protobuf/struct_pb.js`: the parts that Pulumi's generated messages
+ * need and the plugin uses. A message keeps its bytes and is parsed on demand.
  */
 
 class BytesMessage extends Message {
@@ -15,7 +15,7 @@ class BytesMessage extends Message {
   constructor(bytes: Buffer = Buffer.alloc(0)) {
     super();
     this.bytes = bytes;
-    // What a message in which this one is wants of it.
+    // Required of any message that is embedded in another.
     Message.initialize(this, [], 0, -1, [], []);
   }
 
@@ -49,12 +49,12 @@ export class Struct extends BytesMessage {
     return new Struct(writeStruct(withoutUndefined(properties)));
   }
 
-  /** They are read anew each time. */
+  /** Parses the properties on each call. */
   properties(): Record<string, unknown> {
     return readStruct(this.bytes, decodeUnknown);
   }
 
-  /** Whether a text stands anywhere in it. It costs next to nothing. */
+  /** Whether a text occurs anywhere in the bytes; this is cheap. */
   mayHold(text: string): boolean {
     return this.bytes.includes(text);
   }

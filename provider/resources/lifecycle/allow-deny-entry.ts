@@ -63,7 +63,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     ].filter(isDefined);
   },
 
-  // A state that a program gives beside an id to look up may say no more than that.
+  // A state that a program gives with an id to look up may hold nothing else.
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   foresee(inputs, before) {
@@ -307,8 +307,8 @@ async function updateEntry(
 }
 
 /**
- * The row that a state names by its id. Where no list shows that id, it is taken to be as the state has it: the lists may lag, and the
- * service knows by the id whether it is there. Undefined where the id is known to be of something else.
+ * Returns the row that a state names by its id. If no list shows that id, assumes that it is as in the state: the lists may
+ * lag, and the service resolves the id. Undefined if the id is known to belong to something else.
  *
  * @param current what is found of the entry by the shared reading.
  */

@@ -44,7 +44,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
 
   holds: ({ list }) => list !== undefined,
 
-  // The state of a list holds what is declared, and not the service's ids.
+  // The state of a list holds what is declared, without the service's ids.
   ids: () => [],
 
   warnOfRemoval: () => [],
@@ -67,7 +67,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
     const entries = entriesOf(plan.declared);
     const removed = entriesOf(plan.removed);
     const work = new EntryWork(plan, removed, inputs, context);
-    // A deny is there before its allow goes, and what takes the place of another is there before that one goes.
+    // A deny is created before its allow is removed, and a replacement before the entry that it replaces.
     for (const list of ["deny", "allow"] as const) {
       const declaredEntries = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
       await attemptAll.all(declaredEntries, async ([key, entry]) => await work.ensure(key, entry));
@@ -146,8 +146,8 @@ function isStaleMatch({ missing, found }: EntryMatch, expected: KeyedList): bool
 }
 
 /**
- * The keys of what is beside the known content and conflicts with an entry of it on one list: of the same value on the other list, and of a
- * scope that overlaps.
+ * Returns the undeclared keys that conflict with a known entry of one list: the same value on the other list, with an
+ * overlapping scope.
  */
 function findOppositeConflicts(known: KeyedList, list: List, otherTexts: KeyedList): readonly string[] {
   const opposite = entriesOf(otherTexts).filter(([, entry]) => entry.list !== list);

@@ -3,7 +3,6 @@ import { SCOPES } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { TimeIsOverError } from "../../tenant";
 
-/** One that failed. */
 export interface Failed<Item> {
   readonly item: Item;
   readonly error: unknown;
@@ -13,8 +12,8 @@ export interface Failed<Item> {
 const DEFAULT_CONCURRENCY = 64;
 
 /**
- * Does many things of a kind, each for itself: one that fails keeps no other from being done. Where it is the service
- * that fails, or the key that is refused, the rest is left for the next run.
+ * Processes many items independently: a failed item doesn't prevent the others. If the service fails or refuses the key, the
+ * rest is left for the next run.
  */
 export class AttemptAll<Item> {
   readonly failed: Failed<Item>[] = [];
@@ -22,7 +21,7 @@ export class AttemptAll<Item> {
   #consecutiveFailures = 0;
   #abandonCause: Error | undefined;
 
-  /** @param options how many are worked on at a time, where it is not the default of 64. */
+  /** @param options the concurrency, if it isn't the default of 64. */
   constructor(options: { readonly atATime?: number } = {}) {
     this.#concurrency = options.atATime ?? DEFAULT_CONCURRENCY;
   }
@@ -52,7 +51,7 @@ export class AttemptAll<Item> {
   }
 }
 
-/** What was left for the next run, after others had failed. `ERR_NOT_TRIED` */
+/** An item that was left for the next run after others had failed. `ERR_NOT_TRIED` */
 export class NotTriedError extends EmailSecurityError {
   constructor(cause: Error) {
     super("ERR_NOT_TRIED", `not tried, after others had failed: ${cause.message}`, { cause });

@@ -12,21 +12,21 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { writtenSoFirst } from "../../tenant";
 import { keyOfRow } from "./entry-match";
 
-/** What would be declared of a row so that nothing changes at the service; or why nothing can be. */
+/** The declaration that matches a row without any change at the service, or why there is none. */
 export type Declarable<Row> =
   | Declared<Row>
   | { readonly row: Row; readonly ok: false; readonly reason: string };
 
-/** What would be declared of a row. */
+/** The declaration of a row. */
 export interface Declared<Row> {
   readonly row: Row;
   readonly ok: true;
-  /** In a keyed list, as it would be read back. */
+  /** The key in a keyed list, as it would be read back. */
   readonly key: string;
   readonly text: string;
-  /** As an element of a settings file. */
+  /** The element of a settings file. */
   readonly element: Element;
-  /** Other rows that this one stands for: the same value a second time. */
+  /** Duplicate rows of the same value that this one represents. */
   readonly twins: readonly Row[];
 }
 
@@ -34,18 +34,18 @@ export function isDeclarable<Row>(result: Declarable<Row>): result is Declared<R
   return result.ok;
 }
 
-/** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
+/** Returns why an element can't be declared under further restrictions, such as a file format's; otherwise undefined. */
 export type ElementRefusal = (section: List | "vips", element: Element) => string | undefined;
 
 /** How a tenant's entries are declared. */
 export interface DeclarableOptions {
   readonly own: OwnDomains;
-  /** The reason that a risky entry is declared with. */
+  /** The reason to declare for accepting a risky entry. */
   readonly acceptRisk: string;
   readonly refusal?: ElementRefusal;
 }
 
-/** The entries of a tenant as one list can declare them, in an order of its own. */
+/** Returns the tenant's entries as one list can declare them, in its own order. */
 export function declarableEntries(
   allRows: readonly AllowDenyEntryRow[],
   options: DeclarableOptions,
@@ -92,7 +92,7 @@ export function declarableEntries(
 const CONTRADICTION_REASON =
   "is on the deny list too, which is declared; a value can't be declared on both, so decide which is meant";
 
-/** One entry as it can be declared, whatever stands beside it. */
+/** Returns the declaration of one entry, regardless of other rows. */
 export function declarableEntry(
   row: AllowDenyEntryRow,
   { own, acceptRisk, refusal = () => undefined }: DeclarableOptions,
@@ -103,7 +103,7 @@ export function declarableEntry(
   return { row, ok: true, key: keyOfRow(row), text: encodeDeclaredRow(row, element), element, twins: [] };
 }
 
-/** One VIP with a mailbox as it can be declared. */
+/** Returns the declaration of one VIP with a mailbox. */
 export function declarableVip(
   row: VipEmployeeRow,
   validateElement: ElementRefusal = () => undefined,

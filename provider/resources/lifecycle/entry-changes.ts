@@ -9,7 +9,7 @@ import { differenceOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
 
-/** Changes an entry that exists to what is declared, unless the program declares that entry too. */
+/** Updates an existing entry to what is declared, unless the program declares that entry separately. */
 export async function takeOver(
   existingRow: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
@@ -25,7 +25,7 @@ export async function takeOver(
   return await patch(context.tenant, existingRow.id, change, inputs);
 }
 
-/** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
+/** Updates an entry in place and compares the answer with all declared fields; a difference is fixed once. */
 export async function patch(
   tenant: Tenant,
   id: string,

@@ -7,8 +7,9 @@ import { AlreadyExistsError, describeEntry } from "./errors";
 import type { Context } from "./lifecycle";
 
 /**
- * The row on the other list that conflicts with an entry of the same value, where this program neither declares nor manages it: of the same
- * scope, or of one that overlaps. The reference (section "Allow/deny list") doesn't say which of the two decides.
+ * Finds the row on the other list that conflicts with an entry of the same value, if this program neither declares nor manages
+ * it. Its scope is the same or overlaps. The reference (section "Allow/deny list") doesn't say which of the two takes
+ * precedence.
  *
  * @param isLeftAlone as of `ensureEntry`.
  */
@@ -30,7 +31,7 @@ export async function conflictingRow(
   );
 }
 
-/** The same for a deny alone: it is not done beside an allow. */
+/** Finds the conflict of a deny: a deny has no effect beside an allow. */
 export async function conflictingAllow(
   entry: EntryPlace,
   context: Context,
@@ -40,7 +41,7 @@ export async function conflictingAllow(
 }
 
 /**
- * Keeps a deny from being reported as done beside an allow.
+ * Prevents reporting a deny as done beside an allow.
  *
  * @param isLeftAlone as of `ensureEntry`.
  * @throws {AlreadyExistsError} that names the allow.
@@ -62,9 +63,9 @@ export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): Alre
 }
 
 /**
- * Names what conflicts with an entry as it is in state.
+ * Describes what conflicts with an entry, from its state.
  *
- * @param conflict as of {@link AllowDenyEntryState}.
+ * @param conflict the `conflict` of {@link AllowDenyEntryState}.
  */
 export function describeConflict({ list, value }: EntryPlace, conflict: string): string {
   const subject = `${printable(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;

@@ -9,20 +9,16 @@ import {
 } from "../../settings/keyed-list";
 import { writtenSoFirst } from "../../tenant";
 
-/**
- * Which row of the tenant is which key of a keyed list, and what is there beside them. A plan and a run go by the same, so
- * that they can't disagree.
- */
+/** Matches rows of the tenant with keys of a keyed list, and collects the other rows. Plans and runs share it, so they agree. */
 export class EntryMatch {
-  /** The keys that are there. */
   readonly found = new Map<string, AllowDenyEntryRow>();
-  /** The keys that no row is. */
+  /** The keys without a row. */
   readonly missing: readonly string[];
   readonly #rows: readonly AllowDenyEntryRow[];
   readonly #byKey: KeyedRows["byKey"];
   readonly #assigned = new Set<AllowDenyEntryRow>();
 
-  /** @param rows what the tenant holds, as {@link keyedRows} keys it once for several. */
+  /** @param rows the tenant's rows, which {@link keyedRows} keys once for several uses. */
   constructor(known: KeyedList, { rows, byKey }: KeyedRows) {
     this.#rows = rows;
     this.#byKey = byKey;
@@ -49,13 +45,13 @@ export class EntryMatch {
     this.missing = missing;
   }
 
-  /** Says that a row is a key. One that the service holds twice on a list is one. */
+  /** Assigns a row to a key. Duplicates on one list count as one. */
   take(key: string, row: AllowDenyEntryRow): void {
     this.found.set(key, row);
     for (const candidate of this.alike(row)) this.#assigned.add(candidate);
   }
 
-  /** The rows that are the same entry as one. */
+  /** Returns the rows that are the same entry as this one. */
   alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
     const allRows = this.#byKey.get(keyOfRow(row)) ?? [];
     return allRows.length === 1 && allRows[0] === row
@@ -63,7 +59,7 @@ export class EntryMatch {
       : allRows.filter((candidate) => candidate.list === row.list);
   }
 
-  /** What is there beside the known keys, each under a key of its own. */
+  /** Returns the rows beside the known keys, each under its own key. */
   others(): ReadonlyMap<string, AllowDenyEntryRow> {
     const getOthers = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
@@ -90,7 +86,7 @@ export function keyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: KeyedRo
   return { rows, byKey: Map.groupBy(rows, keyOfRow) };
 }
 
-/** The key of a row in a keyed list. */
+/** Returns the key of a row in a keyed list. */
 export function keyOfRow(row: AllowDenyEntryRow): string {
   return keyOfEntry({
     value: row.value,

@@ -12,7 +12,7 @@ export interface EntryName {
   readonly verdictScope?: string;
 }
 
-/** Reads the name of an entry: the list before a colon as in a pattern, the scope behind as in a keyed list. */
+/** Parses the name of an entry: an optional list before a colon as in patterns, an optional scope after it as in keyed lists. */
 export function readEntryName(text: string): EntryName {
   const [, listText, keyText = text] = /^\s*(allow|deny):(.*)$/is.exec(text) ?? [];
   const list = LISTS.find((candidate) => candidate === listText?.toLowerCase());
@@ -29,7 +29,7 @@ export function readEntryName(text: string): EntryName {
   };
 }
 
-/** Those of the given entries that a name means; more than one where it leaves out what tells them apart. */
+/** Returns the entries that a name matches; several if the name is ambiguous. */
 export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
   const { list, value, verdictScope } = name;
   if (!value.ok) return [];
@@ -44,9 +44,9 @@ export function entriesMeant(name: EntryName, rows: readonly AllowDenyEntryRow[]
 }
 
 /**
- * The name that means one entry and no other of the same value; the service's id where none does.
+ * Returns the name that identifies exactly one entry of its value; the service's id if there is none.
  *
- * @param rows all entries of that value, this one among them.
+ * @param rows all entries of that value, including this one.
  */
 export function nameOfEntry(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): string {
   const plainName = `${row.list}:${keyOfRow(row)}`;

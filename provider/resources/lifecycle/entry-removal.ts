@@ -9,8 +9,8 @@ import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
 
 /**
- * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
- * which only one was moved. What another resource declares or manages stays.
+ * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several rows, and
+ * a move affects only one. Rows that another resource declares or manages stay.
  *
  * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
  * state names, which the lists may not show yet.
@@ -55,7 +55,7 @@ export async function clearOtherList(
   );
 }
 
-/** Names the rows of a value that stay on the tenant's lists and no resource of the program declares. */
+/** Reports the rows of a value that stay on the tenant's lists without a resource of the program. */
 export function sayLeftRows(
   entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
   rows: readonly AllowDenyEntryRow[],
@@ -73,9 +73,9 @@ export function sayLeftRows(
 }
 
 /**
- * Removes the given rows of one value, each unless it has become something else meanwhile.
+ * Removes the given rows of one value, except those that have changed meanwhile.
  *
- * @returns those that were there.
+ * @returns the rows that existed.
  */
 export async function removeRows(
   rows: readonly AllowDenyEntryRow[],
@@ -105,7 +105,7 @@ export async function removeRow(
 ): Promise<Deletion> {
   const outcome = await tenant.deleteEntry(id, isUnchanged);
   if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
-  // A list that misses it may lag as well as one that shows it.
+  // A list without it may lag, and so may one that shows it.
   if ((await tenant.findEntrySurely({ ...entry, id }))?.id !== id) return "gone";
   const listedRow = await findStillListed(id, entry, tenant);
   if (listedRow === undefined) return "gone";
@@ -116,7 +116,7 @@ export async function removeRow(
   );
 }
 
-/** The row of an id that the service says is gone, if its lists, which may lag, go on showing it. */
+/** Returns the row of an id that the service says is gone, if its possibly lagging lists still show it. */
 export async function findStillListed(
   id: string,
   entry: EntryPlace,

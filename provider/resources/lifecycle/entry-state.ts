@@ -14,23 +14,23 @@ import { describeDetails } from "../../settings/standing-text";
 import { printable } from "../../settings/text";
 import type { DeclaredThing } from "./lifecycle";
 
-/** What the state holds of an entry: every argument as it stands, and what the service added. */
+/** The state of an entry: every argument with its actual value, and what the service added. */
 export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt"> {
   /**
-   * What the tenant holds of the value on the other list, and the program doesn't declare, as the last look found it. A run of a deny fails
-   * while it is there; one of an allow names it.
+   * The undeclared row of the value on the other list, as of the last check. A run of a deny fails while it exists; a run of an
+   * allow reports it.
    */
   readonly conflict?: string;
-  /** The service's id where it is not the resource's own, which can't change in an update. */
+  /** The service's id if it differs from the resource's own, which an update can't change. */
   readonly entryId?: string;
   readonly createdAt?: string;
   readonly createdBy?: string;
 }
 
-/** The fields that tell an entry from others of the same tenant. */
+/** The fields that identify an entry within a tenant. */
 export type EntryPlace = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
 
-/** Whether a row is of an entry's scope. A service that doesn't tell the scope holds one entry of a value. */
+/** Whether a row has an entry's scope. A service without scopes holds one entry per value. */
 export function isOfScope(
   { verdict_scope: scope }: Pick<AllowDenyEntryRow, "verdict_scope">,
   { verdictScope }: Pick<EntryPlace, "verdictScope">,
@@ -38,7 +38,9 @@ export function isOfScope(
   return (scope ?? verdictScope) === verdictScope;
 }
 
-/** What tells an entry from those of other tenants: an id alone does not, since two may number theirs alike. */
+/**
+ * Returns what distinguishes an entry from those of other tenants. An id alone doesn't, since two tenants may use the same ids.
+ */
 export function heldAs(entry: {
   readonly id: string;
   readonly entryType: string;
@@ -47,12 +49,12 @@ export function heldAs(entry: {
   return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
-/** {@link heldAs} for a row. */
+/** Returns {@link heldAs} for a row. */
 export function holdKeyOf(row: AllowDenyEntryRow): string {
   return heldAs({ ...row, entryType: row.entry_type });
 }
 
-/** The rows that are the same entry as one, which is among them: of the same value, list and scope. */
+/** Returns the rows that are the same entry as the given one, including itself: same value, list and scope. */
 export function duplicatesOf(
   row: AllowDenyEntryRow,
   rows: readonly AllowDenyEntryRow[],
@@ -66,14 +68,14 @@ export function differenceOf(actual: object, inputs: AllowDenyEntryInputs): Entr
   return changeBody(ENTRY_FIELDS, { ...actual }, { ...inputs }) as EntryChange;
 }
 
-/** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
+/** Returns the id of an entry's resource: the service's id in printable form, since Pulumi prints it unchanged. */
 export function resourceId(row: AllowDenyEntryRow): string {
   return printable(row.id);
 }
 
 /**
- * The state of an entry; its value, and a comment in another form, as written rather than as echoed. What only the
- * service says is there to be shown.
+ * Builds the state of an entry. Value and comment keep the declared spelling rather than the service's. Fields that only the
+ * service sets are sanitized for display.
  */
 export function stateOf(
   id: string,
@@ -94,7 +96,7 @@ export function stateOf(
   };
 }
 
-/** Whether a row is as the state of its entry has it, in all that a change in place could have changed. */
+/** Whether a row matches the entry's state in all fields that an update in place can change. */
 export function isAsInState(row: AllowDenyEntryRow, id: string, state: AllowDenyEntryState): boolean {
   return isSentAlike(ENTRY_FIELDS, { ...state }, { ...stateOf(id, row, state) });
 }
@@ -109,14 +111,14 @@ export function keyOf(row: AllowDenyEntryRow, fallback: { readonly verdictScope:
   });
 }
 
-/** A declared entry, as the program's other declarations are compared with it. */
+/** Builds the declaration of an entry, to compare with the program's other declarations. */
 export function declaredEntry(inputs: Omit<AllowDenyEntryInputs, "adopt">, property: string): DeclaredThing {
   const { list } = inputs;
   const value = canonicalValue(inputs.value);
   return {
     key: entryKey(inputs),
     subject: keyOfEntry(inputs),
-    // One value may stand on a list once per scope, but never on both lists.
+    // A value may occur once per scope on a list, but never on both lists.
     kin: () =>
       KNOWN_VERDICT_SCOPES.filter((scope) => scope !== inputs.verdictScope).map((verdictScope) =>
         keyOfEntry({ ...inputs, verdictScope }),

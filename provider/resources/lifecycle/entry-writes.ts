@@ -28,13 +28,12 @@ import { type Context, isDefined, PartialFailure } from "./lifecycle";
 import { sayTwins } from "./twins";
 
 /*
- * The writes by which an entry comes to be as declared: observe, ensure, compare. One entry and a whole list go
- * through the same, so that they can't disagree.
+ * Brings an entry to its declared state: observe, ensure, compare. Single entries and whole lists share this code, so they
+ * agree.
  */
 
 /**
- * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
- * asked.
+ * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every answer with the request.
  *
  * @param isLeftAlone whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
  * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
@@ -57,8 +56,8 @@ export async function ensureEntry(
 }
 
 /**
- * The entry as the service holds it. Where the state of a resource names it, as before a rename, one reading that misses it, or shows it on
- * the other list, is not enough.
+ * Finds the entry at the service. If a resource's state names it, for example before a rename, one reading without it, or with
+ * it on the other list, isn't sufficient.
  */
 export async function findManagedEntry(
   entry: EntryPlace,
@@ -124,15 +123,15 @@ async function pickDeclaredDuplicate(
 }
 
 /**
- * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
- * service's to say; it is looked at only when the service says that it is in the way.
+ * Finds an undeclared entry of the same value with another scope. The service decides whether both may exist; this is called
+ * only when it reports a conflict.
  */
 async function findBlockingRow(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.entriesOfValue(inputs);
-  // One that is declared for the other list is on its way there, and has its owner.
+  // An entry declared for the other list is about to move there, and has an owner.
   return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
 }
 
@@ -148,7 +147,7 @@ async function findCollidingRow(
       isDefined,
     );
   } catch {
-    // The conflict is the failure to tell.
+    // The conflict is the failure to report.
     return undefined;
   }
 }
@@ -242,7 +241,7 @@ async function revertCreated(
   tenant: Tenant,
   buildFailure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
-  // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
+  // Another writer may have created it at the same moment; don't remove what doesn't match the request.
   if (canonicalComment(created.comment) !== "" && !sameComment(created.comment, inputs.comment)) {
     return buildFailure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",

@@ -9,7 +9,7 @@ import { keyOfRow } from "./entry-match";
 import { PlanMovedError } from "./errors";
 import type { Context } from "./lifecycle";
 
-/** What is about to become of one entry or VIP: the texts of its key in a keyed list. */
+/** The intended change of one entry or VIP: the texts of its key in a keyed list. */
 export interface Intent {
   readonly key: string;
   readonly before: string | undefined;
@@ -19,7 +19,7 @@ export interface Intent {
 const MAX_SHOWN = 20;
 
 /**
- * Where the run is held to a plan that was reviewed, nothing is written unless all of this was in it just so.
+ * Enforces the reviewed plan, if there is one: nothing is written unless the plan has exactly these changes.
  *
  * @param changes what is done already is none of the plan's business.
  * @param outcomeText what is not changed because of it.
@@ -63,7 +63,7 @@ export function holdTakenOver(row: AllowDenyEntryRow, declared: PlannedEntry, co
   holdToPlan(ENTRIES, [change], context, "It was left as it is.");
 }
 
-/** Whether the run is held to a plan at all. Where it is not, nothing is waited for: not even a moment. */
+/** Whether a plan is enforced. If not, callers skip the wait entirely. */
 export function isHeld({ reviewed }: Context): boolean {
   return reviewed?.() !== undefined;
 }
@@ -71,7 +71,7 @@ export function isHeld({ reviewed }: Context): boolean {
 type PlannedEntry = Omit<AllowDenyEntryInputs, "adopt">;
 
 /**
- * The same for a single entry.
+ * Enforces the plan for a single entry.
  *
  * @param knownEntry how to find it: as the state has it, or as it is declared.
  * @param after as it is declared; undefined where it goes.
@@ -88,7 +88,7 @@ export async function holdEntryToPlan(
   holdToPlan(ENTRIES, [{ key, before, after: desired }], context);
 }
 
-/** The same for a single VIP. */
+/** Enforces the plan for a single VIP. */
 export async function holdVipToPlan(
   email: string,
   after: Pick<VipEmployeeInputs, "comment"> | undefined,

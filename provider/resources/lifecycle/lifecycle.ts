@@ -8,30 +8,28 @@ import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
 import type { OnlyRemoves, ReviewedPlan } from "./reviewed-plan";
 
-/**
- * What every resource does, over plain data and without Pulumi: the dynamic provider and the native plugin share it.
- */
+/** The behaviour of a resource over plain data, without Pulumi: shared by the dynamic provider and the native plugin. */
 export interface Lifecycle<Inputs, State> {
   /**
-   * Checks arguments. Pure; called in previews, so arguments may be unknown.
+   * Validates arguments. Pure; called in previews, so arguments may be unknown.
    *
    * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
    * @param getOwnDomains the tenant's own domains. Throws when their configuration can't be read.
    */
   check(raw: RawArguments, previous?: RawArguments, getOwnDomains?: () => OwnDomains): CheckResult;
   /**
-   * Of a whole list, in the place of check where the run only removes: the arguments of the run before, without what goes.
+   * Replaces `check` for a whole list if the run only removes: returns the previous arguments without what is removed.
    *
-   * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
+   * @param previous the validated arguments of the previous run, or those a refresh has set since.
    */
   checkRemoval?(previous: RawArguments, removalFilter: OnlyRemoves): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
-  /** What is declared, so that the same thing declared twice is found. */
+  /** Returns what is declared, to detect duplicate declarations. */
   declare(inputs: Inputs): Declaration;
-  /** What a person should know of a run, whether or not it changes anything, sentence by sentence. Pure. */
+  /** Returns notes for the user, one sentence each, whether or not the run changes anything. Pure. */
   warn(state: State, inputs: Inputs): readonly string[];
-  /** What would change. Pure; new arguments may be unknown. */
+  /** Returns the changes. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   /**
    * By what no other tenant has: what a resource is, and stays, as far as that is known without a request: an entry by its id
@@ -39,8 +37,8 @@ export interface Lifecycle<Inputs, State> {
    */
   ids(id: string, state: State, inputs: Inputs): readonly string[];
   /**
-   * The state that create will make, or update of what is there before, with `UNKNOWN` in the place of what only the service
-   * can tell. Pure; called in previews, so arguments may be unknown. What the state says is there is taken to be there.
+   * Returns the state after a create, or after an update of what existed before. `UNKNOWN` stands for values that only the
+   * service knows. Pure; called in previews, so arguments may be unknown. Assumes that everything in the state exists.
    */
   foresee(inputs: Inputs, before?: Created<State>): object;
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
@@ -58,7 +56,7 @@ export interface Lifecycle<Inputs, State> {
    * @throws {NotImportableError} when the id can't be read or means several things, or no program can declare what is there.
    */
   lookUp(id: string, context: Context): Promise<Required<ReadResult<State>> | undefined>;
-  /** By what those that are there can be chosen, where they are listed. */
+  /** The schema of the filters for `list`. */
   readonly query: z.ZodObject;
   /**
    * What is there of this kind, whether a program declares it or not, as far as one can: {@link lookUp} takes each. Of a whole
@@ -67,59 +65,59 @@ export interface Lifecycle<Inputs, State> {
    * @param query as its schema has found it to be right.
    */
   list(query: RawArguments, context: Context): Promise<readonly Listed[]>;
-  /** What the service holds now, or undefined when it is gone. */
+  /** Reads the actual state; undefined if the object is gone. */
   read(id: string, state: State, context: Context): Promise<ReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
   delete(id: string, state: State, context: Context): Promise<void>;
 }
 
-/** What is there, and can be imported. */
+/** An existing object that can be imported. */
 export interface Listed {
   readonly id: string;
-  /** As a person calls it. */
+  /** The display name. */
   readonly name: string;
 }
 
 /** One of the two settings of a tenant. */
 export type TenantList = "entries" | "vips";
 
-/** What is about to be done to a tenant. */
+/** The operation that the tenant is confirmed for. */
 export interface Confirming {
-  /** Whether it only removes: then what an interrupted run has removed already is no sign of another tenant. */
+  /** Whether it only removes. Items that an interrupted run has already removed then don't indicate a different tenant. */
   readonly removes?: boolean;
 }
 
-/** What a lifecycle works with. */
+/** The environment of a lifecycle. */
 export interface Context {
   readonly tenant: Tenant;
   /**
-   * Done when nothing tells that this is another tenant than the state is of: before anything is written, and before what is
-   * not there is taken for gone. What is to be read of that list is read by then.
+   * Resolves if nothing indicates that the tenant differs from the state's. Call it before any write, and before treating a
+   * missing object as gone. The list has been read by then, if needed.
    *
-   * @throws {OtherTenantError} that says what tells it.
+   * @throws {OtherTenantError} which says what indicates another tenant.
    */
   readonly confirmTenant: (list: TenantList, options?: Confirming) => Promise<void>;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
-  /** Whether the program that runs declares what has this key. */
+  /** Whether the running program declares this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
-   * While something is created or updated: whether a resource of this process is what has this key, by the state. Then what is
-   * created replaces it, before its deletion or after.
+   * During a create or update: whether a resource of this process manages this key, according to its state. The created object
+   * then replaces it, before or after its deletion.
    */
   readonly isManaged?: (key: string) => boolean;
-  /** While a list is deleted: the one that the program declares in its place, by the same name. */
+  /** During the deletion of a list: the declaration that replaces it under the same name. */
   readonly successor?: Declaration | undefined;
-  /** Tells the other provider processes of the run that this one has made things, or taken them over: by their ids. */
+  /** Reports the ids that this process has created or adopted to the other provider processes of the run. */
   readonly hold: (ids: readonly string[]) => void;
   /**
-   * Whether another provider process of the run has made it, or taken it over: then it is the same tenant, by another key or
-   * another name of its host, and what is to be deleted here is what was declared there.
+   * Whether another provider process of the run has created or adopted the id. Both then reach the same tenant, by another key
+   * or host name, and the object to delete here is declared there.
    */
   readonly isHeldElsewhere: (id: string) => boolean;
-  /** The tenant's own domains, which tell what is risky. Throws when their configuration can't be read. */
+  /** Returns the tenant's own domains, which determine the risk of an entry. Throws if their configuration can't be read. */
   readonly ownDomains?: () => OwnDomains;
-  /** The plan that was reviewed, where the run is held to one. Throws when it can't be read. */
+  /** Returns the reviewed plan if the run enforces one. Throws if it can't be read. */
   readonly reviewed?: () => ReviewedPlan | undefined;
 }
 
@@ -128,40 +126,40 @@ export interface CheckResult {
   readonly failures: readonly ArgumentFailure[];
 }
 
-/** What one resource declares. A list of thousands is looked into only where it is asked, and nothing is made of it before. */
+/** The declaration of one resource. A list of thousands is evaluated lazily. */
 export interface Declaration {
-  /** Whether this is a whole list, which shares none of its things with another resource. */
+  /** Whether this is a whole list, which shares no item with another resource. */
   readonly isList: boolean;
   readonly things: () => Iterable<DeclaredThing>;
-  /** What is declared about a subject. */
+  /** Finds the declaration of a subject. */
   readonly find: (subject: string) => DeclaredThing | undefined;
-  /** Whether the thing of a key is declared. What is declared is never deleted. */
+  /** Whether a key is declared. Declared objects are never deleted. */
   readonly has: (key: string) => boolean;
   /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
   readonly refusals?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
   /** Of a list that prunes: its mode. */
   readonly mode?: ListMode;
-  /** Whether this is a list that prunes and ignores nothing: it removes all that its mode prunes and it doesn't declare. */
+  /** Whether this is a pruning list without ignore patterns: it removes everything undeclared that its mode prunes. */
   readonly removesOthers?: boolean;
   /** Whether a list that prunes would remove what another resource declares. */
   readonly wouldRemove?: (item: DeclaredThing) => boolean;
 }
 
-/** One thing that is declared, as a person would tell it. */
+/** A declared object, as messages describe it. */
 export interface DeclaredThing {
-  /** What makes it one of its own beside its id. */
+  /** Identifies the object, apart from its id. */
   readonly key: string;
-  /** What two declarations of the same thing share. */
+  /** Shared by all declarations of the same object. */
   readonly subject: string;
-  /** The subjects that may be declared beside it for the same list only: the same value in another scope. */
+  /** Subjects that may be declared beside it for the same list only: the same value with another scope. */
   readonly kin?: () => readonly string[];
-  /** The argument that names it. */
+  /** The argument that identifies it. */
   readonly property: string;
-  /** What it is called. */
+  /** Its display name. */
   readonly name: string;
-  /** What is declared of it, in words. */
+  /** What is declared about it, in words. */
   readonly claim: string;
-  /** What the patterns of a list are held against. */
+  /** What the patterns of a list match against. */
   readonly target: PatternTarget;
 }
 

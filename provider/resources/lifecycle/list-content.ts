@@ -13,7 +13,7 @@ export function fromThere(removed: ListPlan["removed"], actual: KeyedList): List
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 
-/** The changes of a list's content, key by key. */
+/** Returns the changes of a list's content, key by key. */
 export function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Change[] {
   if (isSameContent(before, after)) return [];
   const changes: Change[] = [];
@@ -30,7 +30,7 @@ export function contentChanges(kind: ListKind, before: KeyedList, after: KeyedLi
   return changes;
 }
 
-/** Whether two contents, both in the order of their keys, are the same: most are, and thousands are looked up for nothing. */
+/** Whether two contents in key order are equal. Most are, which saves thousands of lookups. */
 function isSameContent(before: KeyedList, after: KeyedList): boolean {
   const keys = Object.keys(before);
   const otherKeys = Object.keys(after);
@@ -40,14 +40,14 @@ function isSameContent(before: KeyedList, after: KeyedList): boolean {
   );
 }
 
-/** Whether the content is known: in a preview it may not be. */
+/** Whether the content is known; in a preview it may not be. */
 export function isKnown(inputs: unknown, kind: ListKind): boolean {
   return (inputs as RawArguments)[kind.property] !== UNKNOWN;
 }
 
 /**
- * The known content with what the list prunes. An entry that was shown before and has moved to a list which isn't pruned
- * is left out: the run would not remove it.
+ * Returns the known content with what the list prunes. Leaves out an entry that has moved to a list that isn't pruned: the run
+ * would not remove it.
  */
 export function withShown(
   kind: ListKind,

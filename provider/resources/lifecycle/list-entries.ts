@@ -6,7 +6,7 @@ import { type KeyedList, type ListedEntry, readEntry, textOfEntry } from "../../
 /** An entry of a list, with its key there. */
 export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 
-/** The entries of a keyed list; a text that can't be read, or is not known yet, is passed over. */
+/** Parses the entries of a keyed list; skips unreadable and unknown texts. */
 export function entriesOf(content: KeyedList | readonly (readonly [string, string])[]): KeyedEntry[] {
   const encodedPairs = Array.isArray(content) ? content : Object.entries(content);
   return encodedPairs.flatMap(([key, text]) => {

@@ -54,8 +54,8 @@ export class EntryWork {
   }
 
   /**
-   * The order in which entries of one value don't stand in each other's way, where they come from the other list: what is
-   * taken over can only be changed, what the state knows may be made anew, and what is added comes last.
+   * Orders entries of one value that come from the other list so they don't conflict. Adopted entries can only be changed;
+   * known ones may be recreated; additions come last.
    */
   async inOrder(declaredEntries: readonly KeyedEntry[]): Promise<readonly KeyedEntry[]> {
     const entriesByValue = Map.groupBy(declaredEntries, ([, entry]) => naturalKeyOf(entry));
@@ -193,8 +193,8 @@ export class EntryWork {
   }
 
   /**
-   * Removes this list's own entries of the same value from the other list, where they keep a declared one off its list:
-   * those that go, and those that are declared for this list too, which are made anew there.
+   * Removes this list's own entries of the same value from the other list if they conflict with a declared one. They are
+   * entries to remove, or declared ones that are recreated on their list.
    */
   async #removeBlockingRows(entry: ListedEntry): Promise<boolean> {
     const { tenant } = this.#context;
@@ -298,7 +298,7 @@ export class EntryWork {
     sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft: isRemaining });
   }
 
-  /** Whether the state holds the entry where it is. */
+  /** Whether the state has the entry on this list. */
   #isKnown(row: AllowDenyEntryRow): boolean {
     return [...this.#knownEntries.values()].some((entry) => entryKey(entry) === keyOf(row, entry));
   }
@@ -309,7 +309,7 @@ function hasSameNaturalKey(one: AllowDenyEntryRow, other: AllowDenyEntryRow): bo
   return isAbout(one, keyOfValue(other));
 }
 
-/** Somebody moved or changed the entry since it was shown. */
+/** Somebody moved or changed the entry after it was shown. */
 export class ChangedError extends MovedError {
   readonly row: AllowDenyEntryRow;
 

@@ -20,8 +20,8 @@ export function notApplied(kind: ListKind, sorted: readonly Failure[], total: nu
 const MAX_SEPARATE_REASONS = 5;
 
 /**
- * A reason for each that failed. Those that failed alike, as when the service went down, are told in one; so is what was
- * not even tried.
+ * Returns the reasons of all failures. Similar ones are grouped, such as those of an outage, and so are items that were not
+ * attempted.
  */
 export function reasonsOf(unorderedFailures: readonly Failure[]): string[] {
   const byName = unorderedFailures.toSorted(

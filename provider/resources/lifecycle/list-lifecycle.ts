@@ -36,12 +36,12 @@ import type { OnlyRemoves } from "./reviewed-plan";
 
 type ListState = Readonly<Record<string, unknown>>;
 
-/** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
+/** Marks a state as incomplete: the last run was partial, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
-/** Names in state what conflicts with what is declared and fails no run, as the last look found it. */
+/** Names conflicts in state that fail no run, as of the last check. */
 const CONFLICT = "conflict";
 
-/** What all whole lists do; a kind of list adds how it is read and written. */
+/** Builds the lifecycle of a whole list; each kind of list adds how it is read and written. */
 export function listLifecycle<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
 ): Lifecycle<Inputs, ListState> {
@@ -68,7 +68,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const getItem = (key: string | undefined): DeclaredThing | undefined => {
         // A text, such as a comment, that a preview does not know yet is no text.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
-        // What a refresh has shown, nobody declared.
+        // Entries that only a refresh has shown are undeclared.
         if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
         return resource.thing(key, text, inputs);
       };
@@ -115,7 +115,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         .map((name) => changeOf(name, getComparableOption(state, name), getComparableOption(inputs, name)))
         .filter(isDefined);
       if (!isKnown(inputs, kind)) {
-        // As "add", which is shown in a line; an "update" would show all that was there as gone.
+        // Uses "add", which is shown in one line; an "update" would show the previous content as removed.
         return [...options, { property: kind.property, kind: "add", replace: false }];
       }
       assertRemovalsAllowed(state, inputs);
@@ -251,7 +251,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     return Object.fromEntries(keptContent);
   }
 
-  /** A run that only removes: whatever else differs from what is declared stays as it is, in state too. */
+  /** Runs removals only: other differences from the declaration stay, in state too. */
   async function removeOnly(
     before: ListState,
     inputs: Inputs,
@@ -287,8 +287,8 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * Check judges what a run removes by the arguments of the run before. After one that did only a part, the engine holds
-   * older ones, and the state has more to lose: then it is judged once more.
+   * Checks removals against the state. The check uses the arguments of the previous run, but after a partial run the engine
+   * holds older ones and the state may lose more.
    */
   function assertRemovalsAllowed(state: ListState, inputs: Inputs): void {
     if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
@@ -304,8 +304,8 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 
   /**
-   * What the engine is told to replace (`--replace`), it has checked as if there were no list before: then what the new one
-   * leaves out is judged when the old one is to go.
+   * Checks a replacement. For `--replace` the engine checks the arguments as if there were no previous list, so removals are
+   * judged when the old one is deleted.
    */
   async function assertReplacementAllowed(
     ownContent: KeyedList,
