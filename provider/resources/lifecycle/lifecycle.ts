@@ -13,7 +13,7 @@ export interface Lifecycle<Inputs, State> {
   /**
    * Validates arguments. Pure; called in previews, so arguments may be unknown.
    *
-   * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
+   * @param previous the validated arguments of the previous run, or those a refresh has set since.
    * @param getOwnDomains the tenant's own domains. Throws when their configuration can't be read.
    */
   check(raw: RawArguments, previous?: RawArguments, getOwnDomains?: () => OwnDomains): CheckResult;
@@ -23,7 +23,7 @@ export interface Lifecycle<Inputs, State> {
    * @param previous the validated arguments of the previous run, or those a refresh has set since.
    */
   checkRemoval?(previous: RawArguments, removalFilter: OnlyRemoves): CheckResult;
-  /** Checked arguments with what was left out; every other method takes them so. */
+  /** Completes validated arguments with their defaults. All other methods take completed arguments. */
   complete(inputs: RawArguments): Inputs;
   /** Returns what is declared, to detect duplicate declarations. */
   declare(inputs: Inputs): Declaration;
@@ -32,8 +32,8 @@ export interface Lifecycle<Inputs, State> {
   /** Returns the changes. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   /**
-   * By what no other tenant has: what a resource is, and stays, as far as that is known without a request: an entry by its id
-   * and what that names, since tenants may number theirs alike; a mailbox is of one tenant. Pure.
+   * Returns ids that are unique across tenants and never change, as far as they are known without a request. For an entry,
+   * this combines its id and its identity, because two tenants may use the same ids. A mailbox belongs to one tenant. Pure.
    */
   ids(id: string, state: State, inputs: Inputs): readonly string[];
   /**
@@ -43,26 +43,26 @@ export interface Lifecycle<Inputs, State> {
   foresee(inputs: Inputs, before?: Created<State>): object;
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
   /**
-   * What the service holds under an id, or under a name that a person would write, for a resource that no state knows yet;
-   * undefined when there is nothing. With the arguments that declare exactly that: check accepts them, and nothing differs.
+   * Looks up an existing object by its id, or by a name that a person would write, for an import. Undefined if there is none.
+   * The result has the arguments that declare exactly this object: `check` accepts them, and `diff` returns no change.
    *
    * - An allow/deny entry: the service's id, or `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`.
    * - A VIP: the mailbox.
-   * - A whole allow/deny list: `allow-deny-list`, or `allow` or `deny` for what is on one of the two.
+   * - A whole allow/deny list: `allow-deny-list`, or `allow` or `deny` for one of the two lists.
    * - A whole VIP list: `vip-list`; VIPs by automatic detection are left out.
    *
-   * All that ask at about the same time share one reading: ⌈N/200⌉ requests for each list that is asked of.
+   * Concurrent calls share one snapshot: ⌈N/200⌉ requests for each list that is needed.
    *
-   * @throws {NotImportableError} when the id can't be read or means several things, or no program can declare what is there.
+   * @throws {NotImportableError} if the id can't be parsed, is ambiguous, or the object can't be declared by a program.
    */
   lookUp(id: string, context: Context): Promise<Required<ReadResult<State>> | undefined>;
   /** The schema of the filters for `list`. */
   readonly query: z.ZodObject;
   /**
-   * What is there of this kind, whether a program declares it or not, as far as one can: {@link lookUp} takes each. Of a whole
-   * list, the one that there is.
+   * Lists the existing objects of this kind that a program can declare, whether or not one does. {@link lookUp} accepts each
+   * id. For a whole list, the result is its only object.
    *
-   * @param query as its schema has found it to be right.
+   * @param query the filters, validated by the schema.
    */
   list(query: RawArguments, context: Context): Promise<readonly Listed[]>;
   /** Reads the actual state; undefined if the object is gone. */
@@ -97,7 +97,7 @@ export interface Context {
    * @throws {OtherTenantError} which says what indicates another tenant.
    */
   readonly confirmTenant: (list: TenantList, options?: Confirming) => Promise<void>;
-  /** Says one sentence to the person at the terminal. */
+  /** Prints one sentence for the user. */
   readonly say: (sentence: string) => void;
   /** Whether the running program declares this key. */
   readonly isDeclared: (key: string) => boolean;
@@ -135,13 +135,13 @@ export interface Declaration {
   readonly find: (subject: string) => DeclaredThing | undefined;
   /** Whether a key is declared. Declared objects are never deleted. */
   readonly has: (key: string) => boolean;
-  /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
+  /** For a list: the reasons why one run may not remove the undeclared items it holds. Empty if it may. */
   readonly refusals?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
-  /** Of a list that prunes: its mode. */
+  /** The mode of a list that prunes. */
   readonly mode?: ListMode;
   /** Whether this is a pruning list without ignore patterns: it removes everything undeclared that its mode prunes. */
   readonly removesOthers?: boolean;
-  /** Whether a list that prunes would remove what another resource declares. */
+  /** Whether a list that prunes would remove an item of another resource. */
   readonly wouldRemove?: (item: DeclaredThing) => boolean;
 }
 
@@ -163,7 +163,7 @@ export interface DeclaredThing {
   readonly target: PatternTarget;
 }
 
-/** The declaration of a resource that is one thing. */
+/** Builds the declaration of a resource with a single object. */
 export function declarationOf(item: DeclaredThing): Declaration {
   return {
     isList: false,
@@ -173,11 +173,11 @@ export function declarationOf(item: DeclaredThing): Declaration {
   };
 }
 
-/** One argument that changes, and what that takes. */
+/** The change of one argument. */
 export interface Change {
   readonly property: string;
   readonly kind: "add" | "update" | "delete";
-  /** Whether the resource must be replaced for it. */
+  /** Whether the change requires a replacement of the resource. */
   readonly replace: boolean;
 }
 
@@ -188,20 +188,20 @@ export interface Created<State> {
 
 export interface ReadResult<State> extends Created<State> {
   /**
-   * The arguments that would declare what the service holds, so that a next `up` mends what drifted. Left out where those
-   * of the last run still do.
+   * The arguments that would declare the actual state. With them, the next `up` detects and reverts drift. Omitted if the
+   * arguments of the last run still apply.
    */
   readonly inputs?: Record<string, unknown>;
 }
 
 /**
- * Something exists now but is not as declared: the front must put it into state together with the failure, so that
- * the next run can go on from it.
+ * An object exists now but differs from its declaration. The provider must store its state together with the failure, so
+ * the next run can continue from there.
  */
 export class PartialFailure<State> extends Error {
   readonly id: string;
   readonly state: State;
-  /** Why it is not as declared, a reason each. */
+  /** The reasons why it differs from the declaration. */
   readonly reasons: readonly string[];
   declare readonly cause: EmailSecurityError;
 
@@ -214,7 +214,7 @@ export class PartialFailure<State> extends Error {
   }
 }
 
-/** The change of one argument between two values, or undefined when they are the same. */
+/** Returns the change of one argument between two values. Undefined if they are equal. */
 export function changeOf(
   property: string,
   before: unknown,
@@ -226,7 +226,7 @@ export function changeOf(
   return { property, kind, replace };
 }
 
-/** The changes between a state and arguments, field by field. */
+/** Returns the changes between a state and arguments, field by field. */
 export function fieldChanges(
   fields: Readonly<Record<string, Field>>,
   state: object,

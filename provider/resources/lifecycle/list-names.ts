@@ -5,7 +5,7 @@ export function counted(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
 }
 
-/** So many are named. */
+/** The maximum number of items that a message names. */
 export const FEW = 5;
 
 export function fewOf(names: readonly string[], separator = ", "): string {

@@ -34,7 +34,7 @@ export function sayDeclaredElsewhere<Inputs extends ListInputs>(
   say(`${counted(remainingEntries.length, kind)} ${staysText} (${fewOf(names)}).`);
 }
 
-/** Names what the tenant holds of the given keys that contradicts the declared content. */
+/** Reports entries of the tenant that contradict the declared content. */
 export function sayContradictions(
   kind: ListKind,
   keys: readonly string[],
@@ -46,11 +46,11 @@ export function sayContradictions(
   say(`At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${advice}`);
 }
 
-/** What is done about what fails a run beside what is declared. */
+/** Advice for an undeclared entry that makes the next run fail. */
 export const FAILS_NEXT_RUN =
   "An `up` that still declares the deny fails until that is removed; with `adopt: true` it removes an allow of the same scope.";
 
-/** What conflicts with the declared content and fails no run; undefined where nothing does. */
+/** Describes conflicts with the declared content that don't fail the run. Undefined if there are none. */
 export function describeNamedConflicts<Inputs extends ListInputs>(
   { kind, namedConflicts }: ListResource<Inputs>,
   { known, others }: Observed,
@@ -68,12 +68,12 @@ export function describeNamedConflicts<Inputs extends ListInputs>(
   return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 
-/** The sentence that names them. @param conflicts as {@link describeNamedConflicts} describes them. */
+/** Builds the warning about conflicts. @param conflicts the description from {@link describeNamedConflicts}. */
 export function namedConflictsSentence(conflicts: string): string {
   return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't say which of the two decides, so mail may be blocked. Remove the deny in the console, or declare no allow.`;
 }
 
-/** Names them after a run. @returns what state keeps of them. */
+/** Reports these conflicts after a run. @returns their description, for the state. */
 export async function sayNamedConflicts<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   known: KeyedList,
@@ -88,9 +88,9 @@ export async function sayNamedConflicts<Inputs extends ListInputs>(
 }
 
 /**
- * What was found at the tenant and neither the state nor the program knows is left, and said.
+ * Reports what the tenant holds that neither the state nor the program knows. It stays in place.
  *
- * @returns whether some of it contradicts what is declared: then the next run looks again, and says so too.
+ * @returns whether some of it contradicts the declared content. The next run then checks and reports again.
  */
 export async function reportOthers<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
@@ -103,7 +103,7 @@ export async function reportOthers<Inputs extends ListInputs>(
     .observe(known, context, { sure: false })
     .catch((error: unknown) => error);
   if (!isObserved(observation)) {
-    // What was applied is applied; that there may be more is no reason to forget it.
+    // The changes are already applied, and the state must keep them. A failed report must not fail the run.
     context.say(`What else the tenant holds could not be read: ${withCode(observation)}`);
     return false;
   }

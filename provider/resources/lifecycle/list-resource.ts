@@ -4,82 +4,83 @@ import type { ListMode } from "../../settings/list-mode";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Context, DeclaredThing, TenantList } from "./lifecycle";
 
-/** What every list takes; its content is under the property of its kind. */
+/** The arguments that all lists share. The property for the content depends on the kind. */
 export interface ListInputs {
   readonly mode?: ListMode;
   readonly ignore?: readonly string[];
   readonly onDelete?: "exclude" | "keep";
 }
 
-/** What tells one kind of whole list from another. */
+/** The parts of a whole-list resource that depend on its kind. */
 export interface ListResource<Inputs extends ListInputs> {
   readonly kind: ListKind;
   readonly list: TenantList;
-  /** The id of every resource of this kind: a list has none of its own at the service. */
+  /** The id of all resources of this kind. The service doesn't assign ids to lists. */
   readonly id: string;
-  /** The declared thing of a key. */
+  /** Returns the declaration of a key. */
   readonly thing: (key: string, text: string, inputs: Inputs) => DeclaredThing | undefined;
-  /** The key in the list of a declared thing's subject, and of its own key; undefined for those of another kind. */
+  /** Maps the subject of a declaration to its key in the list. Undefined for another kind. */
   readonly keyOfSubject: (subject: string) => string | undefined;
+  /** Maps the key of a declaration to its key in the list. Undefined for another kind. */
   readonly keyOfDeclared: (key: string) => string | undefined;
-  /** Whether this kind of list holds such things as other resources declare. */
+  /** Whether this kind of list can hold an item that another resource declares. */
   readonly holds: (target: PatternTarget) => boolean;
-  /** The ids of a content, where they are known without a request. */
+  /** Returns the ids of a content as far as they are known without a request. */
   readonly ids: (content: KeyedList) => readonly string[];
-  /** What a person should know before these are removed, sentence by sentence. */
+  /** Returns warnings about the removal of these items, one sentence each. */
   readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
-  /** The keys of what is beside a list's own content and contradicts it. A run fails while it is there. */
+  /** Returns the keys of other items that contradict the list's own content. A run fails while they exist. */
   readonly conflicts: (known: KeyedList, others: KeyedList) => readonly string[];
-  /** The keys of what is beside it and conflicts with it, and fails no run: each run names them. Default: none. */
+  /** Returns the keys of other items that conflict with the content. Each run only reports them. Default: none. */
   readonly namedConflicts?: (known: KeyedList, others: KeyedList) => readonly string[];
-  /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
+  /** Looks up an id for an import and returns its declarable content. Undefined if the id isn't of this kind. */
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
-  /** The ids that {@link lookUp} takes, as a message tells them. */
+  /** The ids that {@link lookUp} accepts, for messages. */
   readonly importIds: string;
-  /** What the tenant holds: of the given keys, and beside them. */
+  /** Reads the actual state of the given keys and of all other keys. */
   readonly observe: (known: KeyedList, context: Context, options: ObserveOptions) => Promise<Observed>;
-  /** Makes the tenant hold what is declared and no more what is removed; answers what could not be done. */
+  /** Writes what is declared and removes what the plan removes. Returns the failures. */
   readonly apply: (plan: ListPlan, inputs: Inputs, context: Context) => Promise<readonly Failure[]>;
 }
 
 export interface ObserveOptions {
-  /** Whether a list that misses a key, or shows it otherwise than the state has it, is read again before that counts. */
+  /** Whether to refetch a list before accepting that a key is missing or differs from the state. */
   readonly sure: boolean;
-  /** What the state has, so that a list which shows it otherwise may lag. Default: the given keys. */
+  /** The content of the state. A list that differs from it may lag. Default: the given keys. */
   readonly expected?: KeyedList;
 }
 
 export interface Observed {
-  /** The given keys that are there, with their texts as they are now. */
+  /** The given keys that exist, with their actual texts. */
   readonly known: KeyedList;
-  /** What is there beside them. */
+  /** All other keys that exist. */
   readonly others: KeyedList;
 }
 
-/** What an import finds. */
+/** The result of looking up a list for an import. */
 export interface LookedUp {
   readonly content: KeyedList;
-  /** What no program can declare, each with the reason. */
+  /** Items that a program can't declare, each with the reason. */
   readonly left: readonly string[];
 }
 
-/** What one run does to a list. It removes nothing but what the state holds, so nothing that its preview did not show. */
+/** The changes of one run to a list. It only removes items that the state holds, and the preview shows those. */
 export interface ListPlan {
   readonly declared: KeyedList;
-  /** What the state holds, from an earlier run or a refresh. */
+  /** The content of the state, from an earlier run or a refresh. */
   readonly known: KeyedList;
   readonly removed: readonly (readonly [key: string, text: string])[];
 }
 
-/** One that could not be done. */
+/** An item that could not be written or removed. */
 export interface Failure {
   readonly key: string;
   readonly name: string;
   readonly error: unknown;
-  /** What is there instead; undefined when nothing is. */
+  /** The text that exists instead. Undefined if the item does not exist. */
   readonly there: string | undefined;
-  /** How dangerous it is that this is not as declared: 0 for the most. */
+  /** The danger rank of this difference from the declaration: 0 is the most dangerous. */
   readonly danger: number;
-  /** What came to be there under other keys, which the state must hold so that it is not forgotten. Default: nothing. */
+  /** Items that now exist under other keys. The state must keep track of them. Default: none. */
   readonly others?: KeyedList;
 }

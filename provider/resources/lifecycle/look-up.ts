@@ -6,14 +6,14 @@ import { type EntryName, entriesMeant, nameOfEntry, readEntryName } from "./entr
 import { resourceId } from "./entry-state";
 import { describeEntry, NotImportableError } from "./errors";
 
-/** Why a risky entry that stood at the service is declared all the same. */
+/** The reason given for declaring an imported entry that is risky. */
 export const IMPORTED_RISK = "It stood at the service before the import, and is to be reviewed.";
 
 /**
- * The entry that an id or a name means; undefined where there is none. A person says that it is there, so the lists are read again where
- * they don't show it: they may lag.
+ * Finds the entry for an id or a name. Undefined if there is none. The user expects the entry to exist, so a list that
+ * doesn't show it may lag and is refetched.
  *
- * @throws {NotImportableError} when it means several, or is no id and can't be read.
+ * @throws {NotImportableError} if several entries match, or if no entry has this id and it can't be parsed as a name.
  */
 export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const name = readEntryName(id);
@@ -26,8 +26,8 @@ export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDeny
 }
 
 /**
- * The same, as the lists show it now. An entry's id may be any text, so it is tried as that first; it takes no request more than the name
- * does.
+ * Finds the entry in the current lists. An id may be any text, so a match by id wins over a match by name. This costs no
+ * extra request.
  */
 async function findByIdOrName(
   id: string,
@@ -45,7 +45,7 @@ async function findByIdOrName(
   return verdictScope === undefined ? match : { ...match, verdict_scope: verdictScope };
 }
 
-/** The entry of an id that looks like a name of another one, or that came as it is printed. */
+/** Finds an entry by an id that looks like the name of another entry, or that was copied from escaped output. */
 async function findEntryById(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const [row] = await tenant.entriesNamed({ id }, LISTS);
   if (row !== undefined || !id.includes("\\u{")) return row;
@@ -58,7 +58,7 @@ function buildUnreadableError(id: string, reason: string): NotImportableError {
   );
 }
 
-/** So many are told; more are of no help. */
+/** The maximum number of matches in the message. A longer list doesn't help. */
 const MAX_SHOWN = 10;
 
 function buildAmbiguousError(
