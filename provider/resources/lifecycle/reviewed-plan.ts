@@ -6,14 +6,14 @@ import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../../s
 import { standingText } from "../../settings/standing-text";
 import { quote } from "../../settings/text";
 
-/** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
+/** The environment variables for the JSON file and the digest of a reviewed plan. */
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
 
-/** The one that names the settings file which is declared before those of the plan, where a rollout is rolled back. */
+/** The environment variable for a settings file that precedes those of the plan, set during a rollback. */
 export const PLAN_FIRST = "EMAIL_SECURITY_PLAN_FIRST";
 
-/** What a list is about to do to one of its own. */
+/** A change that a list is about to make to one of its items. */
 export interface Intent {
   readonly kind: string;
   readonly key: string;
@@ -21,15 +21,15 @@ export interface Intent {
   readonly after: Standing | undefined;
 }
 
-/** A plan that was reviewed: nothing else may be done. */
+/** A reviewed plan. The run may not make any other change. */
 export interface ReviewedPlan {
-  /** Why something may not be done, in a sentence; undefined when it was reviewed just so. */
+  /** Returns why a change is refused, as the predicate of a sentence. Undefined if the review covers exactly this change. */
   readonly refusal: (change: Intent) => string | undefined;
-  /** Where the run only removes: whether it removes this one. What else differs from what is declared, it leaves. */
+  /** Set if the run only removes: selects what it removes. All other differences stay in place. */
   readonly onlyRemoves?: OnlyRemoves;
 }
 
-/** Whether a run that only removes removes one, by its kind in a plan and its key in a list. */
+/** Whether a removal-only run removes an item, by its kind in the plan and its key in the list. */
 export type OnlyRemoves = (kind: string, key: string) => boolean;
 
 const entryStateSchema = z.object({
@@ -64,14 +64,14 @@ const planFileSchema = z.object({
     .exactOptional(),
 });
 
-/** A plan's file, as far as a run is held to it. */
+/** The parts of a plan file that a run enforces. */
 export type PlanFile = z.infer<typeof planFileSchema>;
 
 /**
- * The plan that the environment names; undefined where it names none.
+ * Reads the reviewed plan that the environment names. Undefined if it names none.
  *
- * @param host the service's host, which must be the plan's.
- * @throws {ConfigurationError} when it can't be read, is not the one of the digest, or is of another tenant.
+ * @param host the host of the service, which must match the plan.
+ * @throws {ConfigurationError} if the plan can't be read, doesn't match the digest, or is for another tenant.
  */
 export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): ReviewedPlan | undefined {
   const plan = readPlanFile(environment);
@@ -85,9 +85,9 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): 
 }
 
 /**
- * The file of the plan that the environment names; undefined where it names none.
+ * Reads the plan file that the environment names. Undefined if it names none.
  *
- * @throws {ConfigurationError} when it can't be read, or is not the one of the digest.
+ * @throws {ConfigurationError} if the file can't be read or doesn't match the digest.
  */
 export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefined {
   const file = environment[PLAN_FILE];
@@ -117,7 +117,7 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   return plan;
 }
 
-/** What the plan's run only removes; undefined where it does all that is declared. */
+/** Returns the filter for a plan that only removes. Undefined if the plan makes all declared changes. */
 export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | undefined {
   if (only === undefined) return undefined;
   const removedKeys = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
@@ -127,7 +127,7 @@ export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | u
 function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
   const { changes } = plan;
   const removalFilter = onlyRemovesOf(plan);
-  // What is taken over is no more under its own key.
+  // An item that a change replaces disappears from its own key, so its removal counts as reviewed too.
   const replacedChanges = changes.flatMap(({ kind, mayReplace = [] }) =>
     mayReplace.map((replacement) => ({ kind, ...replacement })),
   );

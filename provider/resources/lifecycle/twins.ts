@@ -4,17 +4,17 @@ import { isStored, rowThatCounts } from "../../tenant";
 import type { Context } from "./lifecycle";
 
 /*
- * A service may hold one thing several times: a mailbox or a value written in two ways. One of them is acted on, the others are
- * left, and a person is told which.
+ * The service may hold duplicates: one mailbox or value in two spellings. The provider acts on one of them, leaves the
+ * others, and reports which.
  */
 
-/** One that is acted on, and all that are the same. */
+/** The row that the provider acts on, and all its duplicates including itself. */
 export type Twins<Row> = readonly [chosen: Row, all: readonly Row[]];
 
-/** So many are told one by one; what is done about the others is the same. */
+/** The maximum number of duplicates in a message. */
 const MAX_SHOWN = 5;
 
-/** Says what the service holds more than once, and which of them is acted on. */
+/** Reports duplicates at the service, and which row the provider acts on. */
 export function sayTwins<Row>(
   duplicates: Iterable<Twins<Row>>,
   describe: (row: Row) => string,
@@ -33,7 +33,7 @@ export function sayTwins<Row>(
     say(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
 }
 
-/** The same for mailboxes. One that is detected and added too stands there twice by right. */
+/** Reports duplicate mailboxes. A VIP that is both detected and added legitimately has two rows. */
 export async function sayVipTwins(
   mailboxes: readonly string[],
   { tenant, say }: Pick<Context, "tenant" | "say">,

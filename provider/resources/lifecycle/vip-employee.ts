@@ -19,7 +19,7 @@ import { declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecy
 import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
-/** What the state holds of a VIP: every argument as it stands, and what the service knows of the person. */
+/** The state of a VIP: the actual values of all arguments, and the service's data about the person. */
 export interface VipEmployeeState {
   readonly email: string;
   readonly comment?: string;
@@ -32,7 +32,7 @@ export interface VipEmployeeState {
   readonly department?: string;
 }
 
-/** One VIP employee (reference, section "VIP employees"). Its id is the mailbox in lower case. */
+/** The lifecycle of one VIP employee (API reference, section "VIP employees"). Its id is the mailbox in lower case. */
 export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   check: (raw) => checkVipEmployee(raw),
 
@@ -119,7 +119,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async read(id, state, context) {
     const email = state.email ?? id;
-    // A state that a program gives beside an id may say no more than the mailbox.
+    // The state that a program passes together with an id may contain only the mailbox.
     const matchesState = (candidate: VipEmployeeRow) =>
       !hasServiceFields(state) || sameComment(state.comment, buildVipState(candidate, state).comment);
     const row = await context.tenant.findVipSurely(email, { isAsInState: matchesState });
@@ -141,11 +141,11 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     await context.confirmTenant("vips");
     if (!hasServiceFields(state)) return buildVipState(await ensureVip(inputs, tenant), inputs);
     try {
-      // The answer of the edit has no directory fields; those of the state still hold.
+      // The response to the edit has no directory fields, so those of the state are kept.
       return { ...pickDirectoryFields(state), ...buildVipState(await writeComment(inputs, tenant), inputs) };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      // No stored row: gone, or a VIP by automatic detection. What the service lists decides.
+      // There is no stored row: the VIP is gone or automatically detected. The service's list decides.
       return buildVipState(await ensureVip(inputs, tenant, { storedRow: false }), inputs);
     }
   },
@@ -204,19 +204,19 @@ function buildVipState(
 }
 
 /**
- * Whether the state holds what the service tells of a VIP; not of one that was added by a run which failed before it could be
- * read back: of that it holds no more than what was sent.
+ * Whether the state holds the service's data about a VIP. If a run added the VIP but failed to read it back, the state
+ * only holds the values sent.
  */
 function hasServiceFields({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
   return [source, addedBy, dateAdded].some(isDefined);
 }
 
-/** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
+/** Whether the arguments match the state in all fields that the service stores. Unknown values don't match. */
 function isVipUnchanged(state: VipEmployeeState, inputs: VipEmployeeInputs): boolean {
   return hasServiceFields(state) && isSentAlike(VIP_FIELDS, { ...state }, { ...inputs });
 }
 
-/** Whether somebody added the VIP, or wrote of it: to comment on another makes it one of those. */
+/** Whether the service stores a row for the VIP: somebody added it, or commented on a detected one. */
 function isStoredVip({ addedBy, comment, source }: VipEmployeeState): boolean {
   return Boolean(addedBy || comment) || source === "manual";
 }
@@ -225,7 +225,7 @@ function pickStoredFields({ source, addedBy, dateAdded }: VipEmployeeState): Par
   return withoutUndefined({ source, addedBy, dateAdded });
 }
 
-/** What only the service tells of a VIP: of its row, and of the person. */
+/** Values that only the service knows: about the stored row, and about the person. */
 const UNKNOWN_STORED_FIELDS = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
 const UNKNOWN_DIRECTORY_FIELDS = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
 

@@ -26,7 +26,7 @@ import type { Failure, ListPlan, LookedUp, Observed, ObserveOptions } from "./li
 import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
-/** A whole VIP list in one resource (reference, section "VIP employees"). */
+/** The lifecycle of a whole VIP list in one resource (API reference, section "VIP employees"). */
 export const vipList = listLifecycle<VipListInputs>({
   kind: MEMBERS,
   list: "vips",
@@ -48,7 +48,7 @@ export const vipList = listLifecycle<VipListInputs>({
 
   ids: (content) => Object.keys(content).map(keyOfVip),
 
-  // A list that is pruned can't keep anybody.
+  // A list that prunes can't use onDelete: "keep".
   warnOfRemoval: (names, mode) => [
     `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${prunes(mode, undefined) ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
   ],
@@ -81,7 +81,7 @@ export const vipList = listLifecycle<VipListInputs>({
   },
 });
 
-/** How many comments that were replaced are told one by one. */
+/** The maximum number of replaced comments that are reported individually. */
 const MAX_SHOWN_COMMENTS = 20;
 
 function logReplacedComments(
@@ -109,11 +109,11 @@ async function excludeRemoved(
   const aliasedMailboxes = new Set(
     attemptAll.failed.flatMap(({ error }) => findAliasError(error)?.primaries ?? []),
   );
-  // Whoever declares an alias wants its mailbox to be a VIP; to exclude it would last.
+  // Declaring an alias implies that its primary mailbox should be a VIP. An exclusion would be permanent.
   const removedEmails = plan.removed.map(([email]) => email).filter((email) => !aliasedMailboxes.has(email));
   await attemptAll.all(removedEmails, async (email) => {
     if (isDeclared(keyOfVip(email)) || isHeldElsewhere(keyOfVip(email))) return;
-    // Removing who is no VIP would write an exclusion all the same.
+    // The service writes an exclusion even if the mailbox isn't a VIP.
     if ((await tenant.findVipSurely(email)) === undefined) return;
     await tenant.removeVip(email);
     excludedEmails.push(email);
@@ -141,7 +141,7 @@ function buildVipListFailure(email: string, { known, declared }: ListPlan, error
     const failure = { key: email, name: email, error, there: undefined, danger: getDanger(undefined) };
     return Object.keys(otherTexts).length === 0 ? failure : { ...failure, others: otherTexts };
   }
-  // Added, but what came after failed: it is there, with the comment that it got.
+  // A later step failed after the VIP was added, so the VIP exists with the comment in the error's state.
   const actual = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
   return { key: email, name: email, error, there: actual, danger: getDanger(actual) };
 }
@@ -155,7 +155,7 @@ function findAliasError(error: unknown): VipAliasError | undefined {
   return cause instanceof VipAliasError ? cause : undefined;
 }
 
-/** VIPs by automatic detection are left to it, which keeps them. */
+/** Looks up the VIP list for an import. It omits automatically detected VIPs because detection keeps them. */
 async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
   const rows = await tenant.allVips();
   const automatic = rows.filter(isAutomatic).length;
@@ -206,7 +206,10 @@ async function observe(
   return { known: Object.fromEntries(actualTexts), others: Object.fromEntries(otherTexts) };
 }
 
-/** The VIP as the list shows it, once it shows it as the state has it: by the comment from before the last run, nothing might be left to change. */
+/**
+ * Finds the VIP and waits until the list matches the state. A stale comment could equal the declared one, and the run would
+ * then skip a required write.
+ */
 async function findVipConfirmedByState(
   email: string,
   { declared, known }: ListPlan,
@@ -218,15 +221,15 @@ async function findVipConfirmedByState(
   return await tenant.findVipSurely(email, { isExpected: isChanged, isAsInState: matchesState });
 }
 
-/** The text of a key that is known, as its row has it now. */
+/** Encodes the actual row of a known key. */
 function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): string {
   const encoded = textOfVip({ ...readVip(key, before), comment: row.comment });
   const foundText = isUnmanaged(before) ? asUnmanaged(encoded) : encoded;
-  // As it was written, where the service changes no more than white space.
+  // Keep the declared text if the service only changed whitespace.
   return sameListText(foundText, before) ? before : foundText;
 }
 
-/** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
+/** Whether the rows differ from the state, so the list may lag behind the last run. Ignores unmanaged comments, which no run wrote. */
 function isStaleList(
   known: KeyedList,
   rows: ReadonlyMap<string, VipEmployeeRow>,

@@ -17,13 +17,17 @@ import {
 import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 
 /*
- * The writes by which a mailbox comes to be a VIP as declared. One VIP and a whole list go through the same, so that
- * they can't disagree.
+ * The writes that make a mailbox a VIP as declared. The resources for one VIP and for a whole list share them, so both
+ * behave the same.
  */
 
 /**
- * Makes the mailbox a VIP with the declared comment: observes, adds, edits the comment, and reads back. Told that no
- * row is stored for it, it observes anew and does not try the comment before an explicit add.
+ * Makes the mailbox a VIP with the declared comment: reads the list, adds the mailbox, reads it back, and edits the comment.
+ *
+ * @param storedInfo whether the service may store a row for the mailbox. If not, the list is refetched, and an existing VIP
+ * is added explicitly before its comment is edited.
+ * @throws {AutoDetectedError} if the service stores no comment for a VIP by automatic detection.
+ * @throws {PartialFailure} if the mailbox is a VIP now and a later step failed.
  */
 export async function ensureVip(
   inputs: VipEmployeeInputs,
@@ -40,7 +44,7 @@ export async function ensureVip(
       return await writeComment(inputs, tenant);
     } catch (error) {
       if (error instanceof NotFoundError) {
-        // Tried again below, once the mailbox was added explicitly.
+        // Add the mailbox explicitly below, then retry.
       } else if (existingRow === undefined && error instanceof EmailSecurityError) {
         const { comment: _sent, ...rest } = inputs;
         const { comment } = row;
@@ -62,7 +66,7 @@ export async function ensureVip(
   }
 }
 
-/** What follows an addition: where it fails, the mailbox is a VIP all the same, and must not be forgotten. */
+/** Awaits a step after an addition. If it fails, the mailbox is a VIP nevertheless, so the state must hold it. */
 async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promise<T>): Promise<T> {
   try {
     return await followUp;
@@ -73,8 +77,8 @@ async function addToStateOnFailure<T>(inputs: VipEmployeeInputs, followUp: Promi
 }
 
 /**
- * Adds the mailbox and reads it back. The list may lag behind the answer, so it is read again for a while; where it still shows
- * nothing, the mailbox goes into state all the same, so that it is not forgotten.
+ * Adds the mailbox and reads it back. The list may lag behind the response, so it is refetched for a while. If it still
+ * doesn't show the mailbox, the state holds the mailbox nevertheless.
  */
 async function addAndReadVip(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
   const addResult = await tenant.addVip(inputs.email, inputs.comment);
@@ -103,7 +107,7 @@ function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVip
   );
 }
 
-/** The error about an alias, where the service answers with other mailboxes than the one that was asked for. */
+/** Builds the error for an alias if the service responds with other mailboxes than the requested one. */
 function buildAliasError(
   { added, already_vip: alreadyVips }: AddVipResult,
   email: string,
@@ -113,7 +117,7 @@ function buildAliasError(
   if (reportedMailboxes.length === 0 || reportedMailboxes.includes(mailbox)) return undefined;
   const primaries = [...new Set(reportedMailboxes)];
   const newMailboxes = new Set(added.map(canonicalMailbox));
-  // What is no mailbox can't be declared, so state is no place for it.
+  // A program can't declare an invalid mailbox, so the state must not hold one.
   const addedMailboxes = primaries.filter(
     (mailboxName) => newMailboxes.has(mailboxName) && parseMailbox(mailboxName).ok,
   );
@@ -128,7 +132,12 @@ function buildAliasError(
   );
 }
 
-/** @throws {NotFoundError} when no row is stored for the mailbox. */
+/**
+ * Writes the declared comment.
+ *
+ * @throws {NotFoundError} if the service stores no row for the mailbox.
+ * @throws {NotAppliedError} if the service reports success but stores another comment.
+ */
 export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
   if (sameComment(row.comment, inputs.comment)) return row;
@@ -139,17 +148,17 @@ export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): P
 
 const VIP_PREFIX = "vip ";
 
-/** The mailbox of a key of {@link keyOfVip}; undefined for the key of something else. */
+/** Returns the mailbox of a key from {@link keyOfVip}. Undefined for other keys. */
 export function mailboxOf(key: string): string | undefined {
   return key.startsWith(VIP_PREFIX) ? key.slice(VIP_PREFIX.length) : undefined;
 }
 
-/** What a declared VIP is known by among all that the program declares. */
+/** Returns the key that identifies a declared VIP among all declarations of the program. */
 export function keyOfVip(email: string): string {
   return `${VIP_PREFIX}${canonicalMailbox(email)}`;
 }
 
-/** A declared VIP, as the program's other declarations are compared with it. */
+/** Builds the declaration of a VIP, for the comparison with the program's other declarations. */
 export function declaredVip(inputs: VipEmployeeInputs, property: string): DeclaredThing {
   const email = canonicalMailbox(inputs.email);
   return {
