@@ -2,11 +2,11 @@ import { keysInOrder } from "./keys-in-order";
 import { tag, WIRE } from "./tags";
 
 /**
- * Reads a `google.protobuf.Struct` as it comes over the wire straight into plain data, with nothing made in between: a list of
- * thousands of entries would be some hundred thousand objects by Google's own messages. As by these, keys are in their order.
+ * Decodes a `google.protobuf.Struct` from its wire format directly into plain data. Google's message classes would create
+ * some hundred thousand objects for a list of thousands of entries. The keys are sorted, as with these classes.
  *
- * @param convertText what a text stands for. Default: itself.
- * @throws {Error} when the bytes are none.
+ * @param convertText converts each string value. Default: no conversion.
+ * @throws {Error} if the bytes aren't a valid `Struct`.
  */
 export function readStruct(
   bytes: Uint8Array,
@@ -25,7 +25,7 @@ class StructReader {
     this.#convertText = convertText;
   }
 
-  /** The map that ends at a place. */
+  /** Reads a map up to the end offset. */
   fields(end: number): Record<string, unknown> {
     const result: Record<string, unknown> = {};
     while (this.#offset < end) {
@@ -93,7 +93,7 @@ class StructReader {
     return null;
   }
 
-  /** Where what has its length before it ends. */
+  /** Reads a length prefix and returns the end offset of the field. */
   #readEnd(): number {
     const length = this.#readVarint();
     return this.#checkOffset(this.#offset + length);
@@ -103,7 +103,7 @@ class StructReader {
     let byte = this.#bytes[this.#offset++] ?? this.#throwTruncated();
     if (byte < 0x80) return byte;
     let number = byte & 0x7f;
-    // Not by shifts, which are of 32 bits.
+    // Shift operators would truncate the number to 32 bits.
     for (let unit = 0x80; byte >= 0x80; unit *= 0x80) {
       byte = this.#bytes[this.#offset++] ?? this.#throwTruncated();
       number += (byte & 0x7f) * unit;
@@ -111,7 +111,7 @@ class StructReader {
     return number;
   }
 
-  /** Passes over a field that a later release of the protocol may have. */
+  /** Skips an unknown field, which a later release of the protocol may add. */
   #skipField(fieldTag: number): void {
     const wireType = fieldTag % 8;
     if (wireType === WIRE.varint) this.#readVarint();
@@ -130,7 +130,7 @@ class StructReader {
   }
 }
 
-/** The engine sends them in any order. */
+/** The engine sends fields in any order. */
 function sortFields(readFields: Record<string, unknown>): Record<string, unknown> {
   const sorted: Record<string, unknown> = {};
   for (const key of keysInOrder(readFields)) setField(sorted, key, readFields[key]);

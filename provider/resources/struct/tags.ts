@@ -1,15 +1,15 @@
-/** How a field goes over the wire, by the lowest three bits of its tag. */
+/** The wire types of protobuf: the lowest three bits of a tag. */
 export const WIRE = { varint: 0, eightBytes: 1, withLength: 2, fourBytes: 5 } as const;
 
-/** What stands before each field of `google/protobuf/struct.proto`: its number, and how it goes over the wire. */
+/** The tags of the fields in `google/protobuf/struct.proto`: the field number and the wire type. */
 export const tag = {
-  /** Of a `Struct`, a key with its value. */
+  /** In a `Struct`: a key with its value. */
   field: 1 * 8 + WIRE.withLength,
   key: 1 * 8 + WIRE.withLength,
   fieldValue: 2 * 8 + WIRE.withLength,
-  /** Of a `ListValue`. */
+  /** In a `ListValue`. */
   element: 1 * 8 + WIRE.withLength,
-  /** Of a `Value`, one of these. */
+  /** In a `Value`: one of the following. */
   null: 1 * 8 + WIRE.varint,
   number: 2 * 8 + WIRE.eightBytes,
   text: 3 * 8 + WIRE.withLength,

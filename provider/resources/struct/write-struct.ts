@@ -3,10 +3,10 @@ import { keysInOrder } from "./keys-in-order";
 import { tag } from "./tags";
 
 /**
- * Writes plain data as a `google.protobuf.Struct` goes over the wire, straight, as {@link readStruct} reads it;
- * `UNKNOWN` as Pulumi tells what is not known yet.
+ * Encodes plain data directly in the wire format of `google.protobuf.Struct`, which {@link readStruct} decodes.
+ * `UNKNOWN` becomes Pulumi's marker for unknown values.
  *
- * @throws {Error} for what is no plain data.
+ * @throws {Error} if a value isn't plain data.
  */
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
   if (!isPlainObject(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
@@ -15,7 +15,7 @@ export function writeStruct(properties: Readonly<Record<string, unknown>>): Buff
   return writer.written();
 }
 
-/** Writes from the end to the beginning: then the length of what is written is known where it stands before it. */
+/** Writes from the end to the beginning, because the length of a field is then known before its length prefix is written. */
 class StructWriter {
   #bytes = Buffer.allocUnsafe(512);
   #length = 0;
@@ -33,7 +33,7 @@ class StructWriter {
     }
   }
 
-  /** @param field what the value is of what it stands in. */
+  /** @param field the tag of the value in its parent. */
   #writeValue(value: unknown, field: number): void {
     const startLength = this.#length;
     if (typeof value === "string") this.#writeText(value, tag.text);
@@ -78,10 +78,10 @@ class StructWriter {
     this.#writeByte(field);
   }
 
-  /** What stands before a field: what it is, and how long. @param startLength how much was written before it was. */
+  /** Writes the tag and the length prefix of a field. @param startLength the number of bytes written before the field. */
   #writeHeader(startLength: number, field: number): void {
     const length = this.#length - startLength;
-    // Seven bits a byte, the lowest first, and each byte but the last says that more follow.
+    // A varint has seven bits per byte, lowest first. All bytes but the last have the continuation bit set.
     let unit = 1;
     while (length / unit >= 0x80) unit *= 0x80;
     for (let continuationBit = 0; unit >= 1; unit /= 0x80, continuationBit = 0x80)
@@ -94,7 +94,7 @@ class StructWriter {
     this.#bytes[offset] = byte;
   }
 
-  /** Goes so many bytes back. @returns the place there. */
+  /** Reserves bytes before those already written. @returns the offset of the reserved bytes. */
   #reserve(count: number): number {
     const { length } = this.#bytes;
     if (this.#length + count > length) {
