@@ -23,7 +23,7 @@ export interface Lifecycle<Inputs, State> {
    * @param previous the validated arguments of the previous run, or those a refresh has set since.
    */
   checkRemoval?(previous: RawArguments, removalFilter: OnlyRemoves): CheckResult;
-  /** Completes validated arguments with their defaults. All other methods take completed arguments. */
+  /** Completes validated arguments with the defaults of the kind, if it has any. All other methods take completed arguments. */
   complete(inputs: RawArguments): Inputs;
   /** Returns what is declared, to detect duplicate declarations. */
   declare(inputs: Inputs): Declaration;

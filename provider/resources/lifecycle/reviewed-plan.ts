@@ -29,7 +29,7 @@ export interface ReviewedPlan {
   readonly onlyRemoves?: OnlyRemoves;
 }
 
-/** Whether a removal-only run removes an item, by its kind in the plan and its key in the list. */
+/** Whether a run that only removes may remove an item, by its kind in the plan and its key in the list. */
 export type OnlyRemoves = (kind: string, key: string) => boolean;
 
 const entryStateSchema = z.object({

@@ -229,7 +229,7 @@ function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): strin
   return sameListText(foundText, before) ? before : foundText;
 }
 
-/** Whether the rows differ from the state, so the list may lag behind the last run. Ignores unmanaged comments, which no run wrote. */
+/** Whether the rows differ from the state, so the list may lag behind the last run. No run wrote the comments of undeclared VIPs. */
 function isStaleList(
   known: KeyedList,
   rows: ReadonlyMap<string, VipEmployeeRow>,

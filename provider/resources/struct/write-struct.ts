@@ -81,7 +81,7 @@ class StructWriter {
   /** Writes the tag and the length prefix of a field. @param startLength the number of bytes written before the field. */
   #writeHeader(startLength: number, field: number): void {
     const length = this.#length - startLength;
-    // A varint has seven bits per byte, lowest first. All bytes but the last have the continuation bit set.
+    // The length has seven bits per byte, lowest first. All bytes but the last have the continuation bit set.
     let unit = 1;
     while (length / unit >= 0x80) unit *= 0x80;
     for (let continuationBit = 0; unit >= 1; unit /= 0x80, continuationBit = 0x80)
