@@ -12,10 +12,7 @@ export function isFoundMalicious(context: Context, entry: DeclaredEntry): boolea
   return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
 }
 
-/**
- * Suggests what to do about allows whose senders were found malicious, whenever they expire. Somebody accepted each of them, so a person
- * decides.
- */
+/** Suggests removing allows whose senders were found malicious, whenever they expire; a person decides about used or accepted ones. */
 export function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
   return allows.map((entry) => {
     const { value, place, verdictScope, acceptRisk, expires } = entry;
