@@ -78,7 +78,7 @@ export async function checkApprovals(
   for (const { files: ownFiles, policy, declared } of [...tenants, ...included]) {
     const [tenant = ""] = ownFiles;
     const rules = buildApprovalRules(ownFiles, policy, before);
-    // A file that others have included for some time belongs to them: they are checked, except for entries that none of them shows.
+    // A file that others have included for some time is checked with them, and here only for entries that none of them shows.
     const isIncludedPart = includedFileLists.has(ownFiles) && !before.isTop(tenant);
     for (const item of declared) {
       const locationKey = JSON.stringify([item.place.file, item.place.line, item.place.column]);

@@ -117,7 +117,7 @@ const REVIEW_STYLE = [
 
 /** The size limit of the list in bytes. Items over the limit become single lines, and the rest is summarized. */
 const MAX_PAGE_BYTES = 2_500_000;
-/** The number of items from which a browser must skip the layout of hidden ones to stay fast. */
+/** The number of items from which a browser must skip the layout of off-screen ones to stay fast. */
 const COMPACT_THRESHOLD = 200;
 /** The number of items that are open at first. */
 const MAX_OPEN_ITEMS = 50;

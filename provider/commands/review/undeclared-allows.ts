@@ -49,7 +49,7 @@ export function foundOfEnded(declaration: DeclaredEntry | DeclaredVip, context: 
   return row === undefined ? [] : findMailReasons(row, context);
 }
 
-/** Whether an expired entry is still on the tenant's list and no file declares it again. VIPs may be kept by their list's options. */
+/** Whether an expired entry is still on its list at the tenant and no file declares it again. False for VIPs: an option may keep them. */
 export function staysAtTenant(
   declaration: DeclaredEntry | DeclaredVip,
   { settings, observed }: Pick<Context, "settings" | "observed">,

@@ -185,7 +185,7 @@ async function selectDriftRevertTenants(
   const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
   console.error(`${countText}${unreadableText}${outcomeText}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
-  // Overwrite the reports first: those of an earlier run could be mistaken for this run's.
+  // Write empty reports: those of an earlier run could be mistaken for this run's.
   const { emptyReport } = await import("../../rollout/report/empty-report.js");
   const { reportRenderers } = await import("./rollout-output.js");
   const { PLAN_MARK } = await import("../../plan/render/markdown.js");

@@ -40,7 +40,7 @@ export function shadowedEntries(context: Context): ShadowedEntry[] {
   });
 }
 
-/** Finds the nearest parent domain's entry on the same list, unless an entry on the other list comes between. */
+/** Finds the nearest covering entry in the same list and scope that lasts as long, unless the other list has a nearer one. */
 function findCoveringEntry(
   context: Context,
   entry: DeclaredEntry,
