@@ -10,9 +10,9 @@ import { harmless, printable } from "../../settings/text";
 import type { InitResult, Pipelines } from "./init";
 
 /**
- * `email-security init FOLDER`: writes a repository in which a team keeps a tenant's settings, or a directory of a larger one, and says
- * what comes next.
- * It overwrites nothing: exit code 1, with the files that are in the way.
+ * `email-security init FOLDER`: writes a repository for one tenant's settings, or a directory of a larger repository, and prints the next
+ * steps.
+ * Never overwrites a file: exits with code 1 and lists the files that are in the way.
  */
 export function initCommand(): Command {
   return withHelp(
@@ -145,7 +145,7 @@ function formatNextSteps(
   ].join("\n");
 }
 
-/** What git adds at the top of a repository: the tenant's own files there, and nothing else. */
+/** Lists what `git add` needs at the top of a repository: only the tenant's own files. */
 function listTopPathspecs(paths: readonly string[], name: string): string[] {
   const isWorkflow = (path: string): boolean => path.startsWith(".github/workflows/");
   return [

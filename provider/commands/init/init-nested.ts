@@ -1,17 +1,16 @@
 import { shellWord } from "../../settings/shell-word";
 
-/** Where a tenant's directory is in a larger repository. */
+/** The location of a tenant's directory in a larger repository. */
 export interface NestedPlace {
-  /** The directory as git names it: `infra/mail`. */
+  /** The directory relative to the repository, such as `infra/mail`. */
   readonly directory: string;
-  /** The tenant's name. */
   readonly name: string;
 }
 
-/** A directory that can be written into pipelines, filters and shell commands, with nothing that one of these expands. */
+/** Matches a directory that is safe in pipelines, filters and shell commands: none of them expands a character in it. */
 export const NESTED_DIRECTORY = /^[\p{L}\p{N}\p{M} ._@=,~/-]+$/u;
 
-/** A template's file as a larger repository has it, by its path there. */
+/** Adapts a template's file to a larger repository; `path` is its path there. */
 export function nestFile(path: string, text: string, location: NestedPlace): [path: string, text: string] {
   const { directory } = location;
   const id = getPipelineId(location);
@@ -37,7 +36,7 @@ export function nestFile(path: string, text: string, location: NestedPlace): [pa
   }
 }
 
-/** GitLab's file at the top of a repository that has none yet. */
+/** Returns the top-level GitLab file for a repository that has none yet. */
 export function topPipeline(location: NestedPlace): string {
   return `workflow:
   rules:
@@ -52,7 +51,7 @@ include:
 `;
 }
 
-/** What a person adds to GitLab's file at the top where there is one already. */
+/** Returns the lines to add to an existing top-level GitLab file. */
 export function topPipelineAdditions(location: NestedPlace): string[] {
   return [
     "stages: # after your own; without this key these are build, test and deploy",
@@ -66,19 +65,19 @@ function formatIncludePath({ directory }: NestedPlace): string {
   return JSON.stringify(`/${directory}/.gitlab-ci.yml`);
 }
 
-/** By which everything of a tenant is named that the whole repository shares: workflows, jobs, environments, labels. */
+/** Returns the prefix for names that the whole repository shares: workflows, jobs, environments, labels. */
 function getPipelineId({ name }: NestedPlace): string {
   return `email-security-${name}`;
 }
 
-/** What both hosts' pipelines name for the whole repository: settings by their hash, a branch, an issue, a comment. */
+/** Adapts names in both hosts' pipelines that the whole repository shares: hashed settings, a branch, an issue, a comment. */
 function nestShared(text: string, location: NestedPlace): string {
   const { name } = location;
   const title = `The tenant ${name} differs from`;
   return (
     text
       .replaceAll("HEAD:settings", "HEAD:./settings")
-      // The branch, and neither the label nor the artifact: an issue is found by its title.
+      // Replaces the branch only. The label and the artifact keep their names because an issue is found by its title.
       .replace(
         /(?<!label |label create |labels=|name: )email-security-drift/g,
         `${getPipelineId(location)}-drift`,
@@ -97,7 +96,7 @@ function nestShared(text: string, location: NestedPlace): string {
   );
 }
 
-/** Gives the comment of a plan a mark of its own, so that no other tenant's comment is overwritten. */
+/** Gives the plan's comment its own marker, so that tenants don't overwrite each other's comments. */
 function formatMarkCommand({ name }: NestedPlace): string {
   return `sed -i '1s/ -->/ ${name} -->/' plan/comment.md`;
 }
@@ -117,7 +116,7 @@ function nestWorkflow(text: string, file: string, location: NestedPlace): string
   return file === "pull-request.yml" ? addChangesJob(nested, location) : nested;
 }
 
-/** A job that runs the tenant's program does so in its directory; the others have no checkout, or work on all of it. */
+/** Runs a job in the tenant's directory if it runs the tenant's program. Other jobs have no checkout or use all of it. */
 function nestJob(job: string, directory: string): string {
   if (!job.includes("npx --no ")) return job;
   const quoteNestedPath = (path: string): string => JSON.stringify(`${directory}/${path}`);
@@ -133,7 +132,7 @@ function nestJob(job: string, directory: string): string {
     .replace("hashFiles('lint.sarif')", `hashFiles('${directory}/lint.sarif')`);
 }
 
-/** Has a pull request checked only where it changes the tenant's directory or the workflows. */
+/** Limits checks of pull requests to those that change the tenant's directory or the workflows. */
 function addChangesJob(workflow: string, { directory, name }: NestedPlace): string {
   const [checkout = ""] = /^ +- uses: actions\/checkout@.*\n/m.exec(workflow) ?? [];
   return workflow.replace(
@@ -166,7 +165,7 @@ $1    needs: changes
   );
 }
 
-/** A file that another one includes: nothing in it is about jobs that are not its own. */
+/** Adapts a GitLab file that another file includes: it must not affect jobs of other files. */
 function nestGitLab(text: string, location: NestedPlace): string {
   const { directory, name } = location;
   const id = getPipelineId(location);
@@ -217,7 +216,7 @@ function nestHook(text: string, { directory, name }: NestedPlace): string {
     .replace("files: ^settings/", () => `files: ^${pattern}/settings/`);
 }
 
-/** Those of a pipeline and of this file are at the top of the repository, and the others are the directory's. */
+/** Keeps the owners of pipelines and of this file at the top of the repository; moves the others to the directory. */
 function nestOwners(text: string, directory: string): string {
   const prefix = `/${directory.replaceAll(" ", "\\ ")}`;
   return text

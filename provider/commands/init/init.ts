@@ -8,30 +8,30 @@ import { prunesAny } from "../../settings/list-mode";
 import { quote } from "../../settings/text";
 import { NESTED_DIRECTORY, nestFile, topPipeline, topPipelineAdditions } from "./init-nested";
 
-/** Whose pipeline files are written. */
+/** The hosts to write pipeline files for. */
 export const PIPELINES = ["github", "gitlab", "both", "none"] as const;
 
-/** Whose pipeline files are written. */
+/** The host to write pipeline files for: one of {@link PIPELINES}. */
 export type Pipelines = (typeof PIPELINES)[number];
 
-/** What is written, and where. */
+/** Options of {@link initRepository}. */
 export interface InitOptions {
-  /** The folder; it is made when it isn't there. */
+  /** The directory to write; created if it does not exist. */
   readonly folder: string;
-  /** What the tenant is called: lower-case letters, digits and dashes. */
+  /** The tenant's name: lower-case letters, digits and dashes. */
   readonly name: string;
-  /** Default: both. */
+  /** Default: `both`. */
   readonly ci?: Pipelines;
   /**
-   * Settings files as an export makes them, by their names: the first, which includes the others, becomes the tenant's.
-   * Default: that of the template, with what it declares as comments.
+   * Exported settings files by name. The first includes the others and becomes the tenant's file.
+   * Default: the template's file, with its declarations as comments.
    */
   readonly exported?: ReadonlyMap<string, string>;
-  /** The repository to take as the model. Default: the one of this package. */
+  /** The repository to use as the template. Default: the one in this package. */
   readonly template?: string;
 }
 
-/** The repository can't be written; nothing was. `ERR_INIT` */
+/** Thrown when the repository can't be written; nothing was written. `ERR_INIT` */
 export class InitError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_INIT", message, options);
@@ -40,25 +40,24 @@ export class InitError extends EmailSecurityError {
 
 const BASELINE = "settings/baseline.yaml";
 
-/** The name that the template's tenant has. */
 const TEMPLATE_TENANT = "acme";
 
-/** What was written, and what a person has to add to files that are there already. */
+/** The files that `init` wrote, and the lines that a person must add to existing files. */
 export interface InitResult {
-  /** The directory at which hosts read their files: the top of the git repository, or the folder where it is in none. */
+  /** The directory where hosts look for their files: the top of the git repository, or the directory itself outside a repository. */
   readonly top: string;
-  /** The folder in it, as git names it; empty where the folder is the top. */
+  /** The directory relative to the top, as git names it; empty if it is the top. */
   readonly directory: string;
-  /** The files that were written, relative to the top, sorted. */
+  /** Written files, relative to the top, sorted. */
   readonly files: readonly string[];
-  /** What a person adds to files at the top that were left as they are. */
+  /** Lines to add to top-level files that `init` left unchanged. */
   readonly additions: readonly Addition[];
   readonly isInRepository: boolean;
-  /** The repository that the folder is in, and that ignores it. */
+  /** The repository that contains the directory but ignores it. */
   readonly ignoredBy?: string;
 }
 
-/** Lines for a file that was there already. */
+/** Lines to add to an existing file. */
 export interface Addition {
   /** Relative to the top. */
   readonly file: string;
@@ -66,11 +65,11 @@ export interface Addition {
 }
 
 /**
- * Writes a repository in which a team keeps a tenant's settings: files, program, pipelines, README. It declares nothing
- * yet; what the model declares stands in comments. What is there already is never overwritten. Where the folder is part of a larger
- * repository, the files that hosts and pre-commit read at its top are written there, for this folder.
+ * Writes a repository for a team's tenant settings: files, program, pipelines and README. It declares nothing yet; the template's
+ * declarations become comments. Existing files are never overwritten. In a larger repository, the files that hosts and pre-commit read at
+ * the top are written there, for this directory.
  *
- * @throws {InitError} (`ERR_INIT`) when the name can't be used, or files are in the way: all of them are named.
+ * @throws {InitError} (`ERR_INIT`) when the name isn't valid, or files are in the way; the message lists all of them.
  */
 export async function initRepository(options: InitOptions): Promise<InitResult> {
   const { folder, name, exported, ci = "both", template = join(__dirname, "template") } = options;
@@ -93,7 +92,7 @@ export async function initRepository(options: InitOptions): Promise<InitResult> 
   for (const [path, text] of placedFiles) {
     const file = join(location.top, path);
     await mkdir(dirname(file), { recursive: true });
-    // Should it have come into being meanwhile, that is an error too.
+    // `wx` also fails if the file was created in the meantime.
     await writeFile(file, text, { flag: "wx" });
   }
   return { ...location, files: [...placedFiles.keys()].sort(), additions };
@@ -101,7 +100,7 @@ export async function initRepository(options: InitOptions): Promise<InitResult> 
 
 type Location = Pick<InitResult, "top" | "directory" | "isInRepository" | "ignoredBy">;
 
-/** Finds the repository that a folder belongs to. One that ignores the folder is not its repository. */
+/** Finds the repository that contains a directory. A repository that ignores the directory does not count. */
 async function locateRepository(target: string): Promise<Location> {
   const path = realPath(resolve(target));
   const standalone = { top: path, directory: "", isInRepository: false };
@@ -121,12 +120,12 @@ async function isIgnored(repository: string, directory: string): Promise<boolean
     const { git } = programsIn(repository);
     return (await git(["check-ignore", "--quiet", "--", `${directory}/`])).code === 0;
   } catch {
-    // Without git nothing can be said.
+    // Without git, treat the directory as not ignored.
     return false;
   }
 }
 
-/** The files by where they are relative to the top. */
+/** Maps files to their paths relative to the top. */
 function placeFiles(
   files: ReadonlyMap<string, string>,
   { directory }: Location,
@@ -136,10 +135,10 @@ function placeFiles(
   return new Map([...files].map(([path, text]) => nestFile(path, text, { directory, name })));
 }
 
-/** Where hosts look for the owners of code. */
+/** Paths where hosts look for code owners. */
 const CODEOWNERS_PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
-/** Takes out of the files what belongs into one that the repository has already, and answers the lines to add there. */
+/** Removes files that the repository already has, and returns the lines to add to them. */
 function keepSharedFiles(
   files: Map<string, string>,
   { top, directory }: Location,
@@ -193,7 +192,7 @@ function assertNoConflictingFiles({ top }: Location, paths: readonly string[]): 
   );
 }
 
-/** The files below a folder, relative to it. */
+/** Lists the files below a directory, relative to it. */
 function listTemplateFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -206,12 +205,12 @@ function listTemplateFiles(directory: string): string[] {
 }
 
 function getTargetPath(path: string, name: string): string {
-  // npm leaves a .gitignore out of a package, so that the template has it under another name.
+  // npm leaves `.gitignore` out of packages, so the template stores it under another name.
   if (path === "gitignore") return ".gitignore";
   return path.replace(`settings/${TEMPLATE_TENANT}.yaml`, `settings/${name}.yaml`);
 }
 
-/** The text as the new repository has it; undefined for a file that it doesn't have. */
+/** Returns the text for the new repository; undefined if the repository does not need the file. */
 function adaptTemplate(path: string, text: string, name: string, ci: Pipelines): string | undefined {
   const omittedHosts = { github: ["gitlab"], gitlab: ["github"], both: [], none: ["github", "gitlab"] }[ci];
   if (omittedHosts.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`)))
@@ -220,7 +219,7 @@ function adaptTemplate(path: string, text: string, name: string, ci: Pipelines):
   const ownText = path.startsWith("settings/") ? commentOutDeclarations(exampleText) : text;
   return (
     removeHostParts(path, ownText, omittedHosts)
-      // Why the tests of the model leave a block out is nothing to its reader.
+      // The reason why the template's tests skip a block is irrelevant to readers.
       .replace(/^( *```\w+) no-run: .*$/gm, "$1")
       .replaceAll("email-security-gitops", `email-security-${name}`)
       .replace(new RegExp(`\\b${TEMPLATE_TENANT}\\b`, "g"), name)
@@ -228,7 +227,7 @@ function adaptTemplate(path: string, text: string, name: string, ci: Pipelines):
   );
 }
 
-/** Takes out what is about pipelines that the repository doesn't have. */
+/** Removes the parts about pipelines that the repository does not have. */
 function removeHostParts(path: string, text: string, hosts: readonly string[]): string {
   if (path === "CODEOWNERS") {
     const isHostLine = (line: string): boolean =>
@@ -247,10 +246,10 @@ function removeHostParts(path: string, text: string, hosts: readonly string[]): 
   return parts.replace(/^<!-- \/?(?:github|gitlab) -->\n/gm, "");
 }
 
-/** What a settings file of the template says of somebody. */
+/** Matches the keys of a template's settings file that declare data of a specific tenant. */
 const DECLARATION_KEYS = /^(?:ownDomains|lists|vips|allow|deny):/;
 
-/** A settings file with what it declares as comments, to be filled in; the rules of a team stay. */
+/** Turns a settings file's declarations into comments to fill in; the team's rules stay. */
 function commentOutDeclarations(text: string): string {
   const isBaseline = !text.includes("include:");
   let isDeclaration = false;
@@ -258,7 +257,7 @@ function commentOutDeclarations(text: string): string {
     if (/^\S/.test(line)) {
       isDeclaration = DECLARATION_KEYS.test(line) && !(isBaseline && line.startsWith("lists:"));
     }
-    // An empty list that is pruned would be a removal of all that the tenant has.
+    // Pruning an empty list would remove everything that the tenant has.
     const [, mode] = /^ +mode: (\S+)$/.exec(line) ?? [];
     if (prunesAny(mode)) return line.replace("mode:", "# mode:");
     return isDeclaration && line !== "" ? `# ${line}` : line;
@@ -266,17 +265,17 @@ function commentOutDeclarations(text: string): string {
   return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${COMMENT_HINT}`);
 }
 
-/** Takes out the entry that looks like the model's domain: it would look like nobody's. */
+/** Removes the entry that resembles the template's domain; it would make no sense for another tenant. */
 function removeHomograph(text: string): string {
   return text.replace(/^ {2}- value: xn--.*\n(?: {4}.*\n)*/m, "");
 }
 
-/** An exported file, which includes its parts, with the baseline of the team before them. */
+/** Adds the team's baseline before the parts that an exported file includes. */
 function addBaselineInclude(text: string): string {
   return text.replace(/^include:\n/m, "include:\n  - baseline.yaml\n");
 }
 
-/** The baseline without its rules: what was clicked together over years names no tickets and no owners. */
+/** Comments out the baseline's rules: entries made by hand over years have no tickets and no owners. */
 function commentOutPolicy(text: string): string {
   let isPolicy = false;
   const lines = text.split("\n").flatMap((line) => {

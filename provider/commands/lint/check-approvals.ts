@@ -10,38 +10,38 @@ import { quote } from "../../settings/text";
 import { CommittedSettings } from "./committed-settings";
 import { type Approval, readApprovals } from "./read-approvals";
 
-/** What a change is held to. */
+/** Options of {@link checkApprovals}. */
 export interface ApprovalsOptions {
-  /** The file with the host's answer. */
+  /** The file with the host's response. */
   readonly file: string;
-  /** A revision of git, such as the branch that the change is to be merged into. */
+  /** A git revision, such as the target branch of the change. */
   readonly base: string;
-  /** The login of who proposes the change. */
+  /** The login of the author of the change. */
   readonly author: string;
-  /** The day (UTC) by which `expires` is judged. Default: today. */
+  /** The date (UTC) for evaluating `expires`. Default: today. */
   readonly today?: string;
 }
 
-/** What came of it. */
+/** The result of {@link checkApprovals}. */
 export interface CheckedApprovals {
   readonly findings: readonly Finding[];
-  /** How many entries and VIPs the change adds or alters whose approval was looked at. */
+  /** The number of added or altered entries and VIPs whose approval was checked. */
   readonly checked: number;
-  /** How many stand as they stood before the change, and are not asked again. */
+  /** The number of unchanged entries and VIPs; they need no new approval. */
   readonly unchanged: number;
-  /** How many the change adds or alters of which nothing is asked: they name nobody, or the policy has no `approvers`. */
+  /** The number of added or altered entries and VIPs that need no check: they name no approver, or the policy has no `approvers`. */
   readonly notAsked: number;
 }
 
 /**
- * Holds a change of settings files to who approved it: whom `approvedBy` of each entry or VIP that it adds or alters names must be one of
- * the policy's `approvers`, must not have made the change, and must have approved it as it is now. Which rules hold, and whose login is
- * whose, is what stood before the change: it can't name its own approvers.
+ * Checks the approvals of a change to settings files. `approvedBy` of each added or altered entry or VIP must name one of the policy's
+ * `approvers`. That person must not have made the change, and must have approved its present version. The rules and logins come from before
+ * the change: a change can't name its own approvers.
  *
- * @param linted the files as they are now. One that another includes is looked at too: the other may take out what it declares, and who
- * applies it by itself gets that all the same.
- * @throws {ApprovalsError} (`ERR_APPROVALS`) when the answer can't be read.
- * @throws {GitError} (`ERR_GIT`) when what stood before can't be told.
+ * @param linted the present files. Included files are checked as well: the including file may remove their declarations, but a run of the
+ * included file alone applies them.
+ * @throws {ApprovalsError} (`ERR_APPROVALS`) when the response can't be read.
+ * @throws {GitError} (`ERR_GIT`) when the earlier state can't be read.
  */
 export async function checkApprovals(
   { tenants, included }: Pick<FilesLintResult, "tenants" | "included">,
@@ -71,14 +71,14 @@ export async function checkApprovals(
       return (await settings).holds(tenant, declaration);
     },
   };
-  // What several tenants include is told once.
+  // Several tenants may include the same file; report each finding once.
   const findings = new Map<string, Finding>();
   const outcomes = new Map<string, (typeof OUTCOMES)[number]>();
   const includedFileLists = new Set(included.map((item) => item.files));
   for (const { files: ownFiles, policy, declared } of [...tenants, ...included]) {
     const [tenant = ""] = ownFiles;
     const rules = buildApprovalRules(ownFiles, policy, before);
-    // What others include since long is theirs: they are asked, but for what none of them shows.
+    // A file that others have included for some time is checked with them, and here only for entries that none of them shows.
     const isIncludedPart = includedFileLists.has(ownFiles) && !before.isTop(tenant);
     for (const item of declared) {
       const locationKey = JSON.stringify([item.place.file, item.place.line, item.place.column]);
@@ -102,16 +102,17 @@ export async function checkApprovals(
   };
 }
 
-/** What comes of one in a tenant; of several tenants that have it, the last of these counts. */
+/** The outcomes for an item in one tenant. For an item in several tenants, the outcome that is last in this list counts. */
 const OUTCOMES = ["unchanged", "notAsked", "checked"] as const;
 
-/** What is known of a change. */
 interface ReviewedChange {
   readonly author: string;
-  /** Who wrote its commits, by name and mailbox, as they say themselves. */
+  /** Names and mailboxes of the commits' authors, as the commits claim. */
   readonly writers: readonly string[];
   readonly approvals: ReadonlyMap<string, Approval>;
-  /** Whether a tenant's file of a commit holds something as it is now; throws a {@link GitError} where that commit is not here. */
+  /**
+   * Whether a tenant's file in a commit already contains the present declaration. Throws a {@link GitError} if the commit is missing here.
+   */
   readonly held: (
     commit: string,
     tenant: string,
@@ -119,21 +120,20 @@ interface ReviewedChange {
   ) => Promise<boolean>;
 }
 
-/** The rules for one tenant. */
 interface ApprovalRules {
   readonly demanded: ReadonlySet<PolicySubject>;
-  /** Logins by name, as they were before the change; undefined where nobody had said who may approve. */
+  /** Logins by name before the change; undefined if no approvers were declared. */
   readonly approvers: Policy["approvers"];
 }
 
-/** What a tenant is held to: the rules before the change, and what the change demands besides. */
+/** Builds a tenant's rules: those from before the change, plus those that the change adds. */
 function buildApprovalRules(
   files: readonly string[],
   policy: Policy,
   before: CommittedSettings,
 ): ApprovalRules {
   const [topFile = ""] = files;
-  // Of a new tenant, the files that it includes and those beside it tell; where there are none of either, all that there are.
+  // For a new tenant, use the files that it includes and those in its directory; if there are none, use all files.
   const relatedFiles = before.has(topFile)
     ? [topFile]
     : [...files.filter((file) => before.has(file)), ...before.besides(topFile)];
@@ -145,7 +145,7 @@ function buildApprovalRules(
   };
 }
 
-/** Who may approve for all that say who may. */
+/** Returns the approvers that all policies with `approvers` agree on. */
 function intersectApprovers(approverMaps: readonly Policy["approvers"][]): Policy["approvers"] {
   const [first, ...others] = approverMaps.filter((approvers) => approvers !== undefined);
   if (first === undefined) return undefined;
@@ -178,7 +178,7 @@ async function checkApproval(
       );
 }
 
-/** Why whom an entry names has not approved it; undefined when that is proven. */
+/** Explains why the named approver's approval is unproven; undefined if it is proven. */
 async function explainUnproven(
   tenant: string,
   declaration: DeclaredEntry | DeclaredVip,
@@ -221,7 +221,7 @@ async function explainUnproven(
   return `and ${login} approved commit ${shortCommit}, in which it stands otherwise or not at all; let them approve the change as it is now`;
 }
 
-/** So many approvers are named in a message. */
+/** The most approvers that a message names. */
 const MAX_APPROVERS = 5;
 
 function buildApprovalFinding(
@@ -238,7 +238,7 @@ function buildApprovalFinding(
   };
 }
 
-/** The commit that a change began at: what the base and it have in common. */
+/** Finds the merge base of a change and its base revision. */
 async function findMergeBase(git: GitReader, base: string): Promise<string> {
   const problem = `--base ${quote(base)} is no commit that is here`;
   const advice =
@@ -251,7 +251,7 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
     const reason = cause instanceof GitError ? cause.message : String(cause);
     throw new GitError(`${problem}. ${advice} ${reason}`, { cause });
   }
-  // It says no by its exit code alone.
+  // git reports a missing merge base by its exit code alone.
   const mergeBase = (await git.text("merge-base", id, "HEAD").catch(() => "")).trim();
   if (mergeBase !== "") return mergeBase;
   throw new GitError(
@@ -259,7 +259,7 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
   );
 }
 
-/** Names and mailboxes of who wrote the commits of a change, as these say; of a merge, where it says more than what it brings together. */
+/** Lists names and mailboxes of a change's commit authors, as the commits claim. A merge counts only if it adds changes of its own. */
 async function listCommitAuthors(git: GitReader, before: string): Promise<readonly string[]> {
   const output = await git.text(
     "log",
@@ -272,14 +272,14 @@ async function listCommitAuthors(git: GitReader, before: string): Promise<readon
   );
   const names = output.split("\x01").flatMap((commit) => {
     const [parents = "", name = "", mailbox = "", files = ""] = commit.split("\x02");
-    // git makes no other merge anew than one of two.
+    // git can only redo merges of two parents.
     const isTwoParentMerge = parents.trim().split(" ").length === 2;
     return isTwoParentMerge && files.replaceAll(/[\0\s]/g, "") === "" ? [] : [name.trim(), mailbox.trim()];
   });
   return [...new Set(names.filter((name) => name !== ""))];
 }
 
-/** Whether a writer of a commit is an approver: by name, by login, or by the mailbox that hosts give to a login. */
+/** Whether a commit's author is an approver: by name, by login, or by the mailbox that hosts assign to a login. */
 function isCommitAuthor(commitAuthor: string, [name, login]: readonly [string, string]): boolean {
   const author = commitAuthor.toLowerCase();
   const [, hostLogin] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(author) ?? [];

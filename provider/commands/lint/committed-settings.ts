@@ -8,7 +8,7 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings"
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
 
-/** Settings files as one commit has them. */
+/** Settings files of one commit. */
 export class CommittedSettings {
   readonly #top: string;
   readonly #ids: ReadonlyMap<string, string>;
@@ -28,12 +28,12 @@ export class CommittedSettings {
   }
 
   /**
-   * Reads files of a commit with all that they include there.
+   * Reads files of a commit and everything that they include there.
    *
-   * @param top the repository's top folder.
+   * @param top the repository's top directory.
    * @param commit its id.
-   * @param files relative to the working folder; those that the commit has not are passed over.
-   * @throws {GitError} when there is no such commit here.
+   * @param files relative to the working directory; files that the commit lacks are skipped.
+   * @throws {GitError} when the commit is missing here.
    */
   static async at(
     git: GitReader,
@@ -43,7 +43,7 @@ export class CommittedSettings {
     const tree = await git.text("ls-tree", "-r", "-z", "--full-tree", commit);
     const ids = new Map<string, string>();
     for (const line of tree.split("\0")) {
-      // `100644 blob <id>\t<path>`; a link is another file than it seems.
+      // `100644 blob <id>\t<path>`; symbolic links are skipped because their content is a path.
       const [, id, path] = /^100\d{3} blob ([\da-f]+)\t(.+)$/s.exec(line) ?? [];
       if (id !== undefined && path !== undefined && /\.(?:ya?ml|json)$/i.test(path)) ids.set(path, id);
     }
@@ -56,7 +56,7 @@ export class CommittedSettings {
     return this.#texts.has(this.#toRepositoryPath(file));
   }
 
-  /** Whether it is there, and none of the files that were read includes it. */
+  /** Whether the file exists and no file that was read includes it. */
   isTop(file: string): boolean {
     const path = this.#toRepositoryPath(file);
     return (
@@ -64,7 +64,7 @@ export class CommittedSettings {
     );
   }
 
-  /** Files in the same folder, as they are called from here. */
+  /** Returns the files in the same directory, relative to the working directory. */
   besides(file: string): readonly string[] {
     const path = this.#toRepositoryPath(file);
     return this.#toRelativePaths(
@@ -72,7 +72,7 @@ export class CommittedSettings {
     );
   }
 
-  /** All files that were read, as they are called from here. */
+  /** Returns all files that were read, relative to the working directory. */
   all(): readonly string[] {
     return this.#toRelativePaths([...this.#texts.keys()]);
   }
@@ -82,8 +82,8 @@ export class CommittedSettings {
   }
 
   /**
-   * Whether a tenant's file, with all that it includes, holds something just so; of a tenant that is not there yet, whether the file that
-   * declares it does. When it was last looked at is no part of it, nor is the file in which a tenant has it.
+   * Whether a tenant's file, with its includes, contains an identical declaration. For a new tenant, the file with the declaration is
+   * checked. The review date and the file that holds the declaration don't matter.
    */
   holds(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
     const held = this.has(top)
@@ -92,7 +92,7 @@ export class CommittedSettings {
     return held.get(subjectOf(declaration)) === buildFingerprint(declaration);
   }
 
-  /** The rules that hold for a file with all that it includes; none where it can't be read. */
+  /** Returns the policy of a file and its includes; empty if it can't be read. */
   policyOf(file: string): Policy {
     return this.#getDraft(file)?.policy ?? {};
   }
@@ -143,10 +143,10 @@ export class CommittedSettings {
     return text;
   }
 
-  /** Reads files, what stands beside those that the commit has not, and all that these include, round by round. */
+  /** Reads files, the neighbours of files that the commit lacks, and everything that these include, one level at a time. */
   async #readFiles(paths: readonly string[]): Promise<void> {
     const knownPaths = new Set(paths.filter((path) => this.#ids.has(path)));
-    // What a new file is held to, those beside it tell.
+    // The rules for a new file come from its neighbours.
     const directories = new Set(
       paths.filter((path) => !knownPaths.has(path)).map((path) => posix.dirname(path)),
     );
@@ -172,7 +172,7 @@ export class CommittedSettings {
   }
 
   #toRepositoryPath(file: string): string {
-    // The file itself may be a link, or be gone.
+    // The file itself may be a link or may not exist, so resolve only its directory.
     const path = join(realPath(dirname(resolve(file))), basename(file));
     return relative(realPath(this.#top), path).split(sep).join("/");
   }
@@ -182,7 +182,7 @@ function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): Reado
   return new Map(declared.map((declaration) => [subjectOf(declaration), buildFingerprint(declaration)]));
 }
 
-/** All that is declared of something: when it was last looked at is no part of it. */
+/** Builds a fingerprint of a declaration, without its review date. */
 function buildFingerprint({ text, ticket, owner, approvedBy, expires }: DeclaredEntry | DeclaredVip): string {
   return JSON.stringify([text, ticket, owner, approvedBy, expires]);
 }

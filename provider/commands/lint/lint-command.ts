@@ -17,8 +17,8 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { ApprovalsOptions, CheckedApprovals } from "./check-approvals";
 
 /**
- * `email-security lint`: finds what is wrong or risky in settings files, or breaks the team's policy. Needs neither key
- * nor network. Exit codes: 0 nothing worse than a warning, 2 errors, 3 what `--fail-on` names, 1 nothing could be linted.
+ * `email-security lint`: reports errors, risks and policy violations in settings files. Needs neither an API key nor the network. Exit
+ * codes: 0 nothing worse than a warning, 2 errors, 3 a finding that `--fail-on` names, 1 nothing could be linted.
  */
 export function lintCommand(): Command {
   return withHelp(
@@ -76,7 +76,7 @@ const FORMATS = ["text", "json", "sarif"] as const;
 interface LintOptions extends OutputOptions<(typeof FORMATS)[number]> {
   readonly failOn?: "warning" | "note";
   readonly today?: string;
-  /** False where it is left to the pipeline. */
+  /** False if the pipeline checks approvals. */
   readonly approvals?: string | false;
   readonly base?: string;
   readonly author?: string;
@@ -88,7 +88,7 @@ async function runLintCommand(
 ): Promise<ExitCode> {
   const outputs = readOutputs(withoutUndefined({ format, output }), FORMATS);
   const approvals = parseApprovalsOptions(asked, today);
-  // Loaded here, so that no other verb pays for it.
+  // Loaded here to keep other commands fast.
   const { lintAll } = await import("../../rollout/targets/lint-all.js");
   const { sarifLog } = await import("../../files/sarif.js");
   const lintResult = await lintAll(paths, today === undefined ? {} : { today });
@@ -113,7 +113,7 @@ async function runLintCommand(
   return exceedsFailOn ? EXIT.refused : EXIT.clean;
 }
 
-/** What is asked of approvals; undefined where nobody told of them, false where they are left to the pipeline. */
+/** Parses the options for approvals; undefined if none are given, false if the pipeline checks approvals. */
 function parseApprovalsOptions(
   { approvals: file, base, author }: Pick<LintOptions, "approvals" | "base" | "author">,
   today: string | undefined,
@@ -129,7 +129,7 @@ function parseApprovalsOptions(
   return file === false ? false : undefined;
 }
 
-/** What is found of approvals, what is told of them in the end, and how many of each kind there were. */
+/** Checks approvals if requested; returns the findings, the closing note and the counts. */
 async function checkRequestedApprovals(
   options: ApprovalsOptions | false | undefined,
   lintResult: Pick<FilesLintResult, "tenants" | "included">,
@@ -156,8 +156,8 @@ async function checkRequestedApprovals(
 }
 
 /**
- * A finding a line, `file:line:column level: message (code)`, then the counts. Only a terminal gets broken lines: editors and problem
- * matchers read whole ones.
+ * Renders one finding per line, `file:line:column level: message (code)`, then the counts. Lines wrap only on a terminal: editors and
+ * problem matchers need whole lines.
  */
 async function renderLintText(
   { findings, files, isPartial }: FilesLintResult,
@@ -204,7 +204,7 @@ function formatLintJson(value: unknown): string {
   return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
-/** The top of the repository that the working folder is in, or the working folder. */
+/** Returns the top of the repository that contains the working directory, or the working directory itself. */
 function findWorkingRepository(): string {
   const start = process.cwd();
   for (let directory = start; ; directory = dirname(directory)) {

@@ -3,31 +3,30 @@ import { readPlainFile } from "../../machine/plain-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 
-/** Somebody whose last word on a change is that they approve it. */
+/** A person whose latest decision on a change is an approval. */
 export interface Approval {
-  /** In lower case, since hosts take both for one. */
+  /** In lower case: hosts ignore case in logins. */
   readonly login: string;
-  /** The commit that was approved, where the host tells it. */
+  /** The approved commit, if the host reports it. */
   readonly commit?: string;
 }
 
-/** Who approved a change can't be read. `ERR_APPROVALS` */
+/** Thrown when the approvals of a change can't be read. `ERR_APPROVALS` */
 export class ApprovalsError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_APPROVALS", message, options);
   }
 }
 
-/** Thousands of reviews, with what people wrote in them. */
+/** Enough for thousands of reviews with their comments. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads who approves a change now, from the answer of its host that a pipeline wrote into a file: GitHub's of
- * `GET /repos/{owner}/{repo}/pulls/{number}/reviews` (pages one by one or put together), or GitLab's of
- * `GET /projects/{id}/merge_requests/{iid}/approvals`. Of GitHub's, the last decision of each person counts: a comment is none, and one
- * that was dismissed undoes those before it.
+ * Reads the present approvals of a change from a file with the host's response: GitHub's `GET /repos/{owner}/{repo}/pulls/{number}/reviews`
+ * (separate or combined pages), or GitLab's `GET /projects/{id}/merge_requests/{iid}/approvals`. On GitHub, each person's latest decision
+ * counts. A comment isn't a decision, and a dismissed review cancels those before it.
  *
- * @throws {ApprovalsError} (`ERR_APPROVALS`) when it can't be read, or is no such answer.
+ * @throws {ApprovalsError} (`ERR_APPROVALS`) when the file can't be read or isn't a valid response.
  */
 export function readApprovals(file: string): readonly Approval[] {
   const response = readJsonFile(file);
@@ -47,7 +46,7 @@ const gitHubReviewsSchema = z.array(
     z.object({ state: z.enum(["COMMENTED", "PENDING"]) }),
     z.object({
       state: z.enum(["APPROVED", "CHANGES_REQUESTED", "DISMISSED"]),
-      // Of an account that is gone, and of a commit that is, nothing is told.
+      // GitHub sends null for deleted accounts and missing commits.
       user: z.object({ login: nameSchema }).nullable(),
       commit_id: z
         .string()
@@ -69,14 +68,14 @@ function listGitHubApprovals(reviews: z.infer<typeof gitHubReviewsSchema>): read
     const login = review.user.login.toLowerCase();
     const at = Date.parse(review.submitted_at);
     if (at < (latest.get(login)?.at ?? Number.NEGATIVE_INFINITY)) continue;
-    // Of which commit it is, decides whether it counts.
+    // An approval counts only for the commit that was approved.
     const commit = review.commit_id ?? NO_COMMIT;
     latest.set(login, { at, approval: review.state === "APPROVED" ? { login, commit } : undefined });
   }
   return [...latest.values()].flatMap(({ approval }) => approval ?? []);
 }
 
-/** Stands in no repository. */
+/** An id that no repository contains. */
 const NO_COMMIT = "0".repeat(40);
 
 function readJsonFile(file: string): unknown {
@@ -91,7 +90,7 @@ function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What the parser says shows what stands there.
+    // The parser's message would quote the file's content, which may be secret.
     throw new ApprovalsError(
       `${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITE_ADVICE}`,
     );
@@ -113,12 +112,12 @@ function parseResponse<Schema extends z.ZodType>(
   );
 }
 
-/** Of a file that is another than was meant, nothing is shown that may be secret. */
+/** Describes an unexpected response without showing content that may be secret. */
 function describeResponse(response: unknown): string {
   if (Array.isArray(response)) return `a list of ${response.length}`;
   if (typeof response !== "object" || response === null)
     return response === null ? "null" : `a ${typeof response}`;
-  // As hosts tell errors.
+  // The format of the hosts' error responses.
   if ("message" in response && typeof response.message === "string")
     return `an error, ${quote(response.message, 200)}`;
   const keys = Object.keys(response);

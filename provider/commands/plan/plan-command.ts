@@ -24,8 +24,8 @@ interface Options extends PlannedOptions, OutputOptions<PlanFormat> {
 }
 
 /**
- * `email-security plan`: what a run would change at the tenant, with what its own mail says. Reads only. Exit codes: 0
- * nothing to do, 2 changes, 1 error, 3 refused by a guard or by `--fail-on`.
+ * `email-security plan`: shows what a run would change at the tenant, with evidence from its mail. Read-only. Exit codes: 0 no changes, 2
+ * changes, 1 error, 3 refused by a blocker or by `--fail-on`.
  */
 export function planCommand(): Command {
   const command = new Command("plan")
@@ -69,7 +69,7 @@ async function runPlanCommand(file: string | undefined, options: Options): Promi
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
-/** Shows how exactly this plan is applied. On stderr: standard output is the plan's. */
+/** Prints the command that applies exactly this plan. Uses stderr because standard output is reserved for the plan. */
 function printApplyCommand(
   { changes, guards, digest }: Plan,
   planFile: string,

@@ -8,13 +8,13 @@ import { planText } from "../../plan/render/text";
 
 export type PlanFormat = "text" | "markdown" | "html" | "json";
 
-/** How much of a plan is shown. */
+/** How much of a plan to render. */
 interface PlanRenderOptions {
   readonly all?: boolean;
   readonly failOn?: FailOn;
 }
 
-/** Renders a plan; its JSON has every change, and no refusal by `--fail-on`. */
+/** Creates a plan's renderers. The JSON always has every change, and never a refusal by `--fail-on`. */
 export function planRenderers(plan: Plan, { all = false, failOn }: PlanRenderOptions): Renderers<PlanFormat> {
   const displayedPlan = withRefusal(plan, failOn);
   return {
@@ -29,7 +29,6 @@ export function planRenderers(plan: Plan, { all = false, failOn }: PlanRenderOpt
   };
 }
 
-/** Prints a plan as text. */
 export async function printPlan(plan: Plan): Promise<void> {
   process.stdout.write(await planRenderers(plan, {}).text(targetOf("stdout")));
 }

@@ -12,7 +12,7 @@ import type { Asked } from "./worklist";
 
 type Declaration = DeclaredEntry | DeclaredVip;
 
-/** What only the tenant can tell of something that is declared, beside what is suggested. */
+/** Returns the reasons that only the tenant's data can give for a declaration, besides suggestions. */
 export function foundAtTenant(
   declaration: Declaration,
   { settings, observed, base, window }: Context,
@@ -31,7 +31,7 @@ export function foundAtTenant(
   }
   const { days, complete, until } = base.summary;
   const startTime = getStartTime(declaration, observed);
-  // Of a part of the window it can't be said, and of an address the service does not tell.
+  // Unknown for a part of the window, and for an address that the service does not report.
   const isUnused =
     complete &&
     declaration.entryType !== "ip" &&
@@ -46,12 +46,12 @@ export function foundAtTenant(
   return compactReasons(reasons);
 }
 
-/** Users reported mail from an allowed sender. */
+/** Builds the reason for an allowed sender whose mail users reported. */
 export function reportedTold(reports: number, window: string): Reason {
   return { kind: "reported", evidence: `Users reported mail from it ${counted(reports, "time")} ${window}.` };
 }
 
-/** Whether there is such mail that the last decision about it can't have known. */
+/** Whether there is such mail that the last decision could not take into account. */
 export function hasMailSince(
   declaration: Declaration,
   settings: Settings,
@@ -70,7 +70,7 @@ export function hasMailSince(
     ...(mailKind === "malicious" ? reports.filter(isMalicious) : reports).map(({ time }) => time),
   ];
   const { reviewed } = declaration;
-  // Files that others share were decided upon for all of them.
+  // A decision in a shared file is for all tenants that include it, so it does not cover this tenant's mail.
   const isOwn = isOwnFile(declaration.place.file, settings);
   if (!isOwn || !holds(reviewed, settings)) return times.length > 0;
   return times.some((time) => {
@@ -79,7 +79,7 @@ export function hasMailSince(
   });
 }
 
-/** What nobody has reviewed is due by the day on which the tenant got it. */
+/** An entry or VIP without a review is due from the day on which the tenant got it. */
 function findOverdueReason(
   declaration: Declaration,
   { policy, today }: Settings,
@@ -100,7 +100,7 @@ function findOverdueReason(
   return { kind: "due", evidence };
 }
 
-/** Since when the tenant has it, as the service tells it. */
+/** Returns when the tenant got the entry or VIP, according to the service. */
 function getStartTime(declaration: Declaration, { entries, vips }: Observed): number | undefined {
   if (declaration.kind === "vip") return instantOf(vips.get(declaration.key)?.date_added);
   return instantOf(entries.get(declaration.key)?.find(({ list }) => list === declaration.list)?.created_at);

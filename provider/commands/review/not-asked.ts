@@ -2,7 +2,7 @@ import type { Settings } from "../../files/settings";
 import { parseMailbox } from "../../settings/entry-value";
 import type { Asked } from "./worklist";
 
-/** What a review can't tell, a sentence each: nobody was asked, or nobody knows. */
+/** Explains in sentences what a review can't check, because the data was not requested or is not available. */
 export function notAskedOf(settings: Settings, tenantData: Asked | undefined): string[] {
   const { policy, entries, vips, ownDomains } = settings;
   const hasMailboxes =

@@ -8,8 +8,8 @@ import { domainOf } from "../suggest/suggest-context";
 import type { Reason } from "./review-schema";
 
 /**
- * Whether who answers for something has a mailbox outside the organization's own domains. The service has no directory that could be
- * asked for anybody within them.
+ * Whether an owner's mailbox is outside the organization's own domains. Nobody within them can be checked: the service has no directory to
+ * query.
  */
 export function outsideOwner(
   { owner }: Pick<DeclaredEntry | DeclaredVip, "owner">,
@@ -22,7 +22,7 @@ export function outsideOwner(
   };
 }
 
-/** Whether a VIP has a mailbox outside the organization's own domains. */
+/** Whether a VIP's mailbox is outside the organization's own domains. */
 export function outsideVip(
   declaration: DeclaredEntry | DeclaredVip,
   ownDomains: OwnDomains,
@@ -37,8 +37,8 @@ export function outsideVip(
 const directoryCache = new WeakMap<Observed, boolean>();
 
 /**
- * Whether a VIP may have left: the service knows name, job or department of others, and none of these of this one. It is a sign and
- * no proof.
+ * Whether a VIP may have left: the service knows name, job or department of other VIPs, but nothing of this one. This is an indication, not
+ * proof.
  */
 export function leftVip({ key }: DeclaredVip, observed: Observed): Reason | undefined {
   const row = observed.vips.get(key);

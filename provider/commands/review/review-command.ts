@@ -17,8 +17,8 @@ interface Options extends OutputOptions<(typeof FORMATS)[number]> {
 }
 
 /**
- * `email-security review`: what of the settings should be looked at, and the decisions about it. Exit codes: 0 nothing, 2 something,
- * 1 an error.
+ * `email-security review`: lists the settings that a person should look at, and records decisions. Exit codes: 0 nothing to review, 2 items
+ * to review, 1 error.
  */
 export function reviewCommand(): Command {
   return withHelp(
@@ -71,7 +71,7 @@ async function runReviewCommand(fileArgument: string | undefined, options: Optio
     ...review,
   } as const;
   await writeOutputs(outputs, await createReviewRenderers(report));
-  // Else a job would take for decided what nobody has looked at.
+  // Without this warning, a job would treat unread mail as reviewed.
   if (review.unread.length > 0)
     console.error("warning: not all of the mail could be read; there may be more.");
   return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;

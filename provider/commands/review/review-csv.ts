@@ -17,10 +17,7 @@ const COLUMN_TITLES = [
   "comment",
 ] as const;
 
-/**
- * A review as a table: a row for each thing to look at, the worst first. No cell is a formula to a spreadsheet, or does anything in a
- * terminal.
- */
+/** Renders a review as CSV: one row per item, the worst first. Cells can't act as spreadsheet formulas or terminal control sequences. */
 export function reviewCsv({ items }: ReviewReport): string {
   return csvText([COLUMN_TITLES, ...items.map(formatItemRow)]);
 }

@@ -18,7 +18,7 @@ interface Options extends ChangeOptions {
   readonly by?: string;
 }
 
-/** `email-security review keep`: records that something was looked at and stays. */
+/** `email-security review keep`: records that an entry or VIP was reviewed and stays. */
 export function keepCommand(): Command {
   const command = createDecisionCommand("keep", "Record that an entry or VIP was reviewed and stays");
   return withHelp(
@@ -38,7 +38,7 @@ export function keepCommand(): Command {
   );
 }
 
-/** `email-security review extend`: lets something stand for longer, and records who decided. */
+/** `email-security review extend`: postpones the expiry of an entry or VIP and records who decided. */
 export function reviewExtendCommand(): Command {
   const command = createDecisionCommand("extend", "Extend an entry or VIP, and record who decided");
   return withHelp(
@@ -62,7 +62,7 @@ export function reviewExtendCommand(): Command {
   );
 }
 
-/** `email-security review drop`: takes something out of the settings files; the reason is for the commit. */
+/** `email-security review drop`: removes an entry or VIP from the settings files; the reason is for the commit message. */
 export function dropCommand(): Command {
   const command = createDecisionCommand(
     "drop",
@@ -111,7 +111,7 @@ async function recordDecision(
   return await changeLists({ ...standing(action, values, options), reviewed: review.data }, options);
 }
 
-/** Who decides where nobody is named: as whom git commits in the repository of the file. */
+/** Returns the default reviewer: the mailbox that git commits with in the file's repository. */
 async function readGitEmail(options: Options): Promise<string> {
   const { programsIn } = await import("../../gitops/git.js");
   const { repositoryOfFile } = await import("../../files/repository.js");

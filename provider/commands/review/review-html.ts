@@ -11,8 +11,8 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
 import { countsOf, DECIDE, UNREAD, whatOf } from "./review-words";
 
 /**
- * A review as a page: one file that needs nothing else, asks nobody for anything and runs no script. It filters by reason and list,
- * and sorts. For screens of any width, light and dark, and for paper.
+ * Renders a review as one self-contained HTML page, without scripts or network requests. Readers can filter by reason and list, and sort.
+ * It fits screens of any width, light and dark mode, and paper.
  */
 export function reviewHtml(report: ReviewReport): string {
   const { items, file, host, today, notAsked, unread } = report;
@@ -99,7 +99,7 @@ function renderReviewFilters(items: readonly ReviewItem[]): Html {
 
 const REVIEW_STYLE = [
   ".s-calm { --sign: var(--blue); --sign-card: var(--blue-card); }",
-  // What is focused next is what stands next.
+  // Makes the focus order match the visual order.
   ".changes { margin-top: 2rem; reading-flow: grid-order; }",
   ".why { margin: .5rem 0; }",
   ".why b { display: block; font-weight: 600; }",
@@ -115,11 +115,11 @@ const REVIEW_STYLE = [
   "",
 ].join("\n");
 
-/** What the list may take, in bytes: what has no room unfolded is a line, and the rest is summed up. */
+/** The size limit of the list in bytes. Items over the limit become single lines, and the rest is summarized. */
 const MAX_PAGE_BYTES = 2_500_000;
-/** So many take a browser long to lay out, unless it does only what is seen. */
+/** The number of items from which a browser must skip the layout of off-screen ones to stay fast. */
 const COMPACT_THRESHOLD = 200;
-/** So many are unfolded from the start. */
+/** The number of items that are open at first. */
 const MAX_OPEN_ITEMS = 50;
 
 function renderWorklist(items: readonly ReviewItem[]): Html | undefined {
@@ -140,12 +140,12 @@ function renderWorklist(items: readonly ReviewItem[]): Html | undefined {
   return new Html(`${content}</ul>`);
 }
 
-/** Where each comes when the page is sorted otherwise, as custom properties of its style. */
+/** Builds the custom properties that hold each item's position in the other sort orders. */
 function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, string> {
   const keyGetters: Readonly<Record<string, (item: ReviewItem) => string>> = {
     value: ({ value }) => value,
     end: ({ expires }) => (expires === undefined || expires === "never" ? "9999-99" : expires),
-    // Those without one come last.
+    // Items without an owner come last.
     owner: ({ owner }) => owner?.toLowerCase() ?? "\u{10ffff}",
   };
   const sortStyles = new Map<ReviewItem, string>(items.map((item) => [item, ""]));
@@ -168,7 +168,7 @@ function renderReviewItem(item: ReviewItem, sortStyle: string, isOpen: boolean):
 `;
 }
 
-/** An item where there is no room for what unfolds. */
+/** Renders an item as a single line when there is no room for its details. */
 function renderReviewLine(item: ReviewItem, sortStyle: string): Html {
   return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><p class="line">${renderReviewHead(item)}</p></li>
 `;

@@ -1,4 +1,4 @@
-/** Why something is to be looked at, the worst first. */
+/** Reasons for a review, the worst first. */
 export const REVIEW_KINDS = [
   "malicious",
   "reported",
@@ -15,10 +15,10 @@ export const REVIEW_KINDS = [
   "targeted",
 ] as const;
 
-/** Why something is to be looked at: one of {@link REVIEW_KINDS}. */
+/** The reason for a review: one of {@link REVIEW_KINDS}. */
 export type ReviewKind = (typeof REVIEW_KINDS)[number];
 
-/** The kinds, for people. */
+/** Titles of the kinds, for people. */
 export const REVIEW_TITLES: Readonly<Record<ReviewKind, string>> = {
   malicious: "Found malicious",
   reported: "Reported by users",

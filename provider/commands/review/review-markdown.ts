@@ -4,10 +4,10 @@ import { REVIEW_TITLES } from "./review-kinds";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
 
-/** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
+/** The most bytes of the review in an issue; GitHub allows 65,536 characters in total. */
 const MAX_MARKDOWN_BYTES = 60_000;
 
-/** A review for an issue: a box each; what has no room is counted. */
+/** Renders a review for an issue: one checkbox per item, and a count of the items that don't fit. */
 export function reviewMarkdown(report: ReviewReport): string {
   const { items, notAsked, unread } = report;
   const head = [

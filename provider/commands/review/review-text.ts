@@ -6,9 +6,9 @@ import type { ReviewReport } from "./review-schema";
 import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
 
 /**
- * A review for a terminal: the worst first. Nothing from outside does anything in it.
+ * Renders a review for a terminal, the worst first. Escapes control characters from outside.
  *
- * @param columns of the terminal.
+ * @param columns the terminal's width.
  */
 export function reviewText(report: ReviewReport, columns = 80): string {
   const lines: string[] = [];

@@ -4,14 +4,14 @@ import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 
-/** How decisions are made, and which there are. */
+/** Explains the decisions and how to make them. */
 export const DECIDE =
   "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: `--baseline` decides for all of them, though not about one tenant's mail.";
 
-/** Leads what could not be read. */
+/** Introduces the list of data that could not be read. */
 export const UNREAD = "Not all could be read, so there may be more:";
 
-/** "3 to look at in settings.yaml: 1 allow, 2 denies." Printable. */
+/** Formats a summary, such as "3 to look at in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
 export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
   const fileText = excerpt(file, 300);
   if (items.length === 0 && unread.length > 0)
@@ -20,7 +20,7 @@ export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | 
   return `${items.length} to look at in ${fileText}: ${countsOf(items)}.`;
 }
 
-/** "1 allow, 2 denies, 1 person" */
+/** Formats counts, such as "1 allow, 2 denies, 1 person". */
 export function countsOf(items: readonly ReviewItem[]): string {
   return ITEM_NOUNS.map(([singular, plural]) => ({
     one: singular,
@@ -39,13 +39,13 @@ const ITEM_NOUNS = [
   ["person", "people"],
 ] as const;
 
-/** What it is, for people: who is targeted is no VIP yet. */
+/** Returns the noun for an item. A targeted person isn't a VIP yet. */
 export function whatOf({ list, reasons }: ReviewItem): (typeof ITEM_NOUNS)[number][0] {
   if (list !== "vip") return list;
   return reasons.some(({ kind }) => kind === "targeted") ? "person" : "VIP";
 }
 
-/** " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". Printable. */
+/** Formats details, such as " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". The result is safe to print. */
 export function aboutOf({ scope, place, isShared, comment, ticket, owner, expires }: ReviewItem): string {
   const details = [
     ...(scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? [] : [excerpt(scope)]),

@@ -16,9 +16,9 @@ import type { Reason, ReviewItem } from "./review-schema";
 import { foundOfEnded, ignoredBy, staysAtTenant, undeclaredAllows } from "./undeclared-allows";
 import { type Asked, byRank, type Review, withReasons } from "./worklist";
 
-/** How far a review looks. */
+/** Options of {@link reviewOf}. */
 export interface ReviewOptions {
-  /** What ends within so many days is told. Default: 30. */
+  /** How many days before its expiry an item is reported. Default: 30. */
   readonly withinDays?: number;
 }
 
@@ -27,12 +27,12 @@ type Declaration = DeclaredEntry | DeclaredVip;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * What of a tenant's settings should be looked at, with a reason and evidence each. What somebody decided to keep is left out for as
- * long as the decision holds, but for what it can't have known: mail found malicious or reported on a later day, an end since, a rule
- * that is broken. A decision in a file that others share says nothing of this tenant's mail. Pure.
+ * Returns the settings of a tenant that a person should look at, each with reasons and evidence. Items that somebody decided to keep are
+ * left out while the decision holds. They return for facts that the decision could not know: mail found malicious or reported on a later
+ * day, a later expiry, a broken rule. A decision in a shared file does not cover this tenant's mail. Pure.
  *
- * @param tenantData undefined where the tenant was not asked: then only what the files alone can tell.
- * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the files' own domains.
+ * @param tenantData undefined if the tenant's data was not requested: the review then uses only the files.
+ * @throws {OtherTenantError} when the tenant's people have no mailboxes in the files' own domains.
  */
 export function reviewOf(
   settings: Settings,
@@ -48,7 +48,7 @@ export function reviewOf(
     const index = itemReasons.findIndex(({ kind }) => kind === reason.kind);
     const { [index]: existing } = itemReasons;
     if (existing === undefined) itemReasons.push(reason);
-    // Several rules may be broken; else the first that tells a kind knows most.
+    // Several policy rules may be broken, so combine them. For other kinds, the first reason has the most detail.
     else if (reason.kind === "policy") {
       itemReasons[index] = { ...reason, evidence: `${existing.evidence} ${reason.evidence}` };
     }
@@ -138,7 +138,7 @@ export function reviewOf(
 const ADD_VIP_HINT =
   "`email-security add vip` makes it one; what `lists.vips.ignore` names in the file is left out here.";
 
-/** Nobody looks at more people at once. */
+/** More people than this are too many for one review. */
 const MAX_PEOPLE = 20;
 const MORE_PEOPLE_NOTE = `Of targeted people who are no VIPs, the ${MAX_PEOPLE} most targeted are told.`;
 

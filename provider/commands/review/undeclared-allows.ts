@@ -13,8 +13,8 @@ import type { Reason, ReviewItem } from "./review-schema";
 import { withReasons } from "./worklist";
 
 /**
- * Allows that stand at the tenant alone: no file declares them, or on the other list. What the files `ignore`, and what has ended in
- * them and is told as such, is left out.
+ * Returns allows that exist only at the tenant: no file declares them, or a file declares them on the other list. Leaves out entries that
+ * the files `ignore`, and expired ones that are reported as such.
  */
 export function undeclaredAllows(context: Context): ReviewItem[] {
   const { settings, observed } = context;
@@ -42,14 +42,14 @@ export function undeclaredAllows(context: Context): ReviewItem[] {
   });
 }
 
-/** What the mail says of an allow that has ended in the files and stands at the tenant all the same. */
+/** Returns what the mail says of an allow that expired in the files but still exists at the tenant. */
 export function foundOfEnded(declaration: DeclaredEntry | DeclaredVip, context: Context): readonly Reason[] {
   if (!isAllow(declaration) || !staysAtTenant(declaration, context)) return [];
   const row = context.observed.entries.get(declaration.key)?.find(({ list }) => list === "allow");
   return row === undefined ? [] : findMailReasons(row, context);
 }
 
-/** Whether the tenant has an entry that has ended, on its list, and no file declares it anew. VIPs may be kept by their list's options. */
+/** Whether an expired entry is still on its list at the tenant and no file declares it again. False for VIPs: an option may keep them. */
 export function staysAtTenant(
   declaration: DeclaredEntry | DeclaredVip,
   { settings, observed }: Pick<Context, "settings" | "observed">,
@@ -62,7 +62,7 @@ function isAllow(declaration: DeclaredEntry | DeclaredVip): boolean {
   return declaration.kind === "entry" && declaration.list === "allow";
 }
 
-/** Whether the files leave something alone. */
+/** Returns a predicate for the targets that the files ignore. */
 export function ignoredBy(ignore: readonly string[] = []): (target: PatternTarget) => boolean {
   const patterns = ignore.flatMap((text) => {
     const pattern = parsePattern(text);
@@ -83,7 +83,7 @@ function findMailReasons({ value, entry_type: entryType }: AllowDenyEntryRow, co
   ];
 }
 
-/** Who made it, and when, as far as the service tells that. */
+/** Formats who created the entry and when, if the service reports it. */
 function formatCreatedBy({ created_by: by, created_at: at }: AllowDenyEntryRow): string {
   if (!by && !at) return "";
   return `, made${by ? ` by ${excerpt(by)}` : ""}${at ? ` on ${excerpt(at, 40)}` : ""}`;

@@ -3,21 +3,21 @@ import type { Observed } from "../../plan/observed";
 import { REVIEW_KINDS } from "./review-kinds";
 import type { Reason, ReviewItem, ReviewReport } from "./review-schema";
 
-/** What is to be looked at, and what of it could not be asked. */
+/** The items to review, and what could not be read or checked. */
 export type Review = Pick<ReviewReport, "items" | "unread" | "notAsked">;
 
-/** What the tenant holds, and what its mail says. */
+/** The tenant's actual state, and the evidence from its mail. */
 export interface Asked {
   readonly observed: Observed;
   readonly base: EvidenceBase;
 }
 
-/** An item with its reasons in order, the worst first. */
+/** Adds reasons to an item, the worst first. */
 export function withReasons(item: Omit<ReviewItem, "reasons">, reasons: readonly Reason[]): ReviewItem {
   return { ...item, reasons: reasons.toSorted((one, other) => getReasonRank(one) - getReasonRank(other)) };
 }
 
-/** For sorting: the worst first, then by value. */
+/** Compares items for sorting: the worst first, then by value. */
 export function byRank(one: ReviewItem, other: ReviewItem): number {
   const [{ reasons: a }, { reasons: b }] = [one, other];
   return (

@@ -7,15 +7,15 @@ import type { Purpose } from "../../rollout/journal/which-rollout";
 import type { Rollouts } from "../../rollout/rollouts";
 import { harmless } from "../../settings/text";
 
-/** What the journal is to all verbs of rollouts. */
+/** Help text of the journal option for all rollout commands. */
 export const JOURNAL = "Use this rollout journal: a SQLite file, or postgres://… for many machines";
 
-/** The formats of a rollout's plan and report. */
+/** Formats of a rollout's plan and report. */
 export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
 
 export type RolloutFormat = (typeof ROLLOUT_FORMATS)[number];
 
-/** Works with the rollouts of the journal that the options name. */
+/** Opens the journal that the options name and runs a callback with its rollouts. */
 export async function withRollouts(
   { database }: JournalOptions,
   callback: (rollouts: Rollouts) => Promise<ExitCode>,
@@ -38,9 +38,9 @@ export async function withRollouts(
 }
 
 /**
- * The same, of those that were: a journal that is not there is not made.
+ * Does the same as {@link withRollouts} for past rollouts: never creates a missing journal.
  *
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where there is none.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) when the journal does not exist.
  */
 export async function withPastRollouts(
   options: JournalOptions,
@@ -53,10 +53,10 @@ export async function withPastRollouts(
 }
 
 /**
- * The same, of one that is there to be gone on with or told of. Where no journal is named there may be none: what others have left beside
- * the stacks is told all the same.
+ * Does the same as {@link withRollouts} to resume or show an existing rollout. Without a named journal, none needs to exist: locks of other
+ * runs beside the stacks are reported all the same.
  *
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the one that is named is not there.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) when the named journal does not exist.
  */
 export async function withKnownRollouts(
   options: JournalOptions,
@@ -66,7 +66,7 @@ export async function withKnownRollouts(
   return await withRollouts(options, callback);
 }
 
-/** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
+/** Finds the requested rollout. If the journal lacks it, the error also reports the locks of other runs beside the stacks. */
 export async function findRollout(
   rollouts: Rollouts,
   id: string | undefined,
@@ -85,7 +85,7 @@ export async function findRollout(
   }
 }
 
-/** How wide the terminal is, and whether it shows colours. */
+/** Returns the terminal's width and whether it supports colours. */
 export function lookOfTerminal(): { readonly color: boolean; readonly width?: number } {
   const { columns } = process.stdout;
   return { color: isColoured(process.stdout), ...(columns === undefined ? {} : { width: columns }) };

@@ -40,17 +40,16 @@ interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
   readonly revertDrift?: boolean;
 }
 
-/** Whose mail is asked for a plan that is shown. */
+/** The tenants whose mail is queried for a plan that is shown. */
 const EVIDENCE_CHOICES = ["sample", "all", "none"] as const;
 
 /**
- * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
- * something to do and no `--yes`, or it waits for a person; 3 refused by a guard, or not what was reviewed; 1 error, or a
- * tenant failed.
+ * `email-security rollout`: applies one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there are changes
+ * without `--yes`, or the rollout waits for a person; 3 refused by a blocker, or the plan is stale; 1 error, or a tenant failed.
  */
 export function rolloutCommand(): Command {
   const command = new Command("rollout")
-    // What stands after a verb is the verb's: it has options of the same names.
+    // Options after a subcommand belong to it: it has options of the same names.
     .enablePositionalOptions()
     .description("Plan a change for all tenants, and apply it in waves that stop by themselves")
     .argument("[file]", "The targets file", TARGETS_FILE)
@@ -136,7 +135,7 @@ async function runRolloutCommand(
   });
 }
 
-/** Whose mail is asked: where a plan is shown in full, and not begun. */
+/** Returns the tenants whose mail is queried: only for a plan that is shown in full and not started. */
 function getMailScope({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
   const isMailRendered = yes !== true && outputs.some(tellsMail);
   if (evidence !== undefined && evidence !== "none" && !isMailRendered) {
@@ -147,7 +146,7 @@ function getMailScope({ evidence, yes, outputs }: RolloutOptions & RunOptions): 
   return evidence === "none" || !isMailRendered ? undefined : (evidence ?? "sample");
 }
 
-/** What the rollout is for; undefined where it brings what the files say. */
+/** Returns the rollout's mode; undefined for a rollout that applies the files. */
 function getRolloutMode({
   onlyExpired,
   revertDrift,
@@ -173,7 +172,7 @@ function getRolloutMode({
   return mode;
 }
 
-/** The tenants whose settings let a rollout revert drift; undefined where there is none, which is told. */
+/** Selects tenants whose settings allow a rollout to revert drift. Undefined if there are none; prints a note in that case. */
 async function selectDriftRevertTenants(
   file: string,
   options: RolloutOptions & RunOptions,
@@ -186,7 +185,7 @@ async function selectDriftRevertTenants(
   const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
   console.error(`${countText}${unreadableText}${outcomeText}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
-  // What an earlier run left there would be taken for what this one did.
+  // Write empty reports: those of an earlier run could be mistaken for this run's.
   const { emptyReport } = await import("../../rollout/report/empty-report.js");
   const { reportRenderers } = await import("./rollout-output.js");
   const { PLAN_MARK } = await import("../../plan/render/markdown.js");
@@ -197,7 +196,7 @@ async function selectDriftRevertTenants(
   return undefined;
 }
 
-/** A word that is no path and no file is a command that doesn't exist. */
+/** Rejects an unknown command: an argument that neither looks like a path nor names an existing file. */
 function assertKnownCommand(file: string, command: Command): void {
   if (/[./\\]/.test(file) || existsSync(file)) return;
   command.error(`error: unknown command '${file}'`);

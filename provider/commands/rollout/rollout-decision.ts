@@ -13,12 +13,12 @@ import type { RolloutFormat } from "./open-rollouts";
 import { run } from "./rollout-run";
 import { type Consent, isPrintedText, type RunOptions, unprinted } from "./rollout-run-options";
 
-/** Whether the plan's rendering in this format has what the mail says. */
+/** Whether this format of the plan includes evidence from mail. */
 export function tellsMail({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";
 }
 
-/** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
+/** Shows a plan, and runs it if nothing blocks it and the user wants to run it. Forgets a rollout that does not start. */
 export async function decide(
   rollouts: Rollouts,
   plannedRollout: PlannedRollout,
@@ -35,7 +35,7 @@ export async function decide(
       async () => await rollouts.wholePlan(plannedRollout),
       rollouts.commands,
     );
-  // What an error refers to is seen, whatever standard output is for.
+  // Show the plan that an error refers to, whatever standard output is for.
   const stream = options.outputs.some(isPrintedText) ? "stdout" : "stderr";
   process[stream].write(await createRenderers(plannedRollout).text(targetOf(stream)));
   const code = checkUntilWave(report, options) ?? checkPlanRunnable(report, plannedRollout, options);
@@ -61,13 +61,13 @@ export async function decide(
   try {
     return await run(rollouts, id, false, options);
   } catch (error) {
-    // One that could not be begun is none. Where the journal fails too, the first failure is the one to tell.
+    // Forget a rollout that could not start. If the journal fails too, report the first failure.
     await rollouts.forgetUnbegun(id).catch(() => {});
     throw error;
   }
 }
 
-/** Says how many tenants' mail the files tell of. */
+/** Formats the number of tenants whose mail the output files cover. */
 function formatMailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): string {
   if (mail === undefined || mail.said.size === 0 || !outputs.some(tellsMail)) return "";
   return `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
@@ -82,7 +82,7 @@ function checkUntilWave({ waves }: RolloutReport, { until }: RunOptions): ExitCo
   return EXIT.error;
 }
 
-/** Why a planned rollout is not begun, as an exit code; undefined when it is. */
+/** Returns the exit code if a planned rollout can't start; undefined if it can. */
 function checkPlanRunnable(
   { waves, tenants, counts }: RolloutReport,
   { guards, digest, tolerated, again = [] }: PlannedRollout,
@@ -155,7 +155,7 @@ function findFlaggedTenants(
   );
 }
 
-/** What `--fail-on` refuses, for the files that a person reads. */
+/** Lists what `--fail-on` refuses, for the output files that people read. */
 function buildFailOnBlockers(
   { tenants }: RolloutReport,
   failOn: FailOn | undefined,

@@ -26,7 +26,7 @@ interface ShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMA
 
 type DiffOptions = Omit<ShowOptions, "tenant">;
 
-/** `rollout history`, `rollout show` and `rollout diff`: what was, as the journal has it. They change nothing. */
+/** `rollout history`, `rollout show` and `rollout diff`: show past rollouts from the journal. Read-only. */
 export function historyCommands(): readonly Command[] {
   return [
     withHelp(
@@ -164,7 +164,7 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
   });
 }
 
-/** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has none such. */
+/** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has no such tenant. */
 async function resolveTenantNames(
   rollouts: Rollouts,
   id: string,
@@ -182,7 +182,7 @@ async function renderHistoryJson(
   return historyJson(value);
 }
 
-/** Of what a comment takes, a half each for the report and for what stands below it. */
+/** Half of a comment's size limit: one half for the report, the other for the text below it. */
 const HALF_MARKDOWN_BYTES = 32_768;
 
 function getTextLimit(all: boolean | undefined): { readonly limit?: number } {

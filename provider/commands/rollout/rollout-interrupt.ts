@@ -4,8 +4,8 @@ import { PlanningEndedError } from "../../rollout/model/errors";
 import { type RunOptions, unprinted } from "./rollout-run-options";
 
 /**
- * Ctrl-C ends the planning, which has written nothing; once more ends the process. One that ends by itself before all tenants
- * are planned has its reports too.
+ * The first Ctrl-C stops planning, which has written nothing; the second ends the process. The reports are written even if planning ends
+ * before all tenants are planned.
  */
 export async function untilInterrupted<T>(
   options: RunOptions,

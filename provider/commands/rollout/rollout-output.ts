@@ -21,7 +21,7 @@ import { reportText } from "../../rollout/report/report-text";
 import { harmless, printable } from "../../settings/text";
 import type { RolloutFormat } from "./open-rollouts";
 
-/** Tells how far the planning is: on a terminal in a line that is written over, else now and then. */
+/** Shows planning progress: an updated line on a terminal, otherwise occasional lines. */
 export class PlanningProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   #lastPrinted = 0;
@@ -34,7 +34,7 @@ export class PlanningProgress {
     }
   }
 
-  /** Of how many the mail was asked; elsewhere than on a terminal as seldom. */
+  /** Shows how many tenants' mail was queried; prints as rarely as the planning progress outside a terminal. */
   asked(count: number, total: number): void {
     if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${count} of ${total} tenants …`);
     else if (count % PROGRESS_INTERVAL === 0)
@@ -48,14 +48,14 @@ export class PlanningProgress {
 
 const PROGRESS_INTERVAL = 50;
 
-/** A rollout in the list of all. */
+/** A rollout in a list of rollouts. */
 export interface ListedRollout {
   readonly record: RolloutRecord;
   readonly tally: RolloutTally | undefined;
   readonly isHeld: boolean;
 }
 
-/** All rollouts, a line each. */
+/** Formats rollouts, one per line. */
 export function printedList(rollouts: readonly ListedRollout[]): string {
   if (rollouts.length === 0) return "There are no rollouts.\n";
   const states = rollouts.map(({ record: { state }, isHeld }) =>
@@ -71,7 +71,7 @@ export function printedList(rollouts: readonly ListedRollout[]): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-/** `7 tenants, 1 failed, 1 skipped, 2 left`. */
+/** Formats counts, such as `7 tenants, 1 failed, 1 skipped, 2 left`. */
 function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
   const { done, unchanged, failed, skipped, pending, released, running } = rolloutCounts?.counts ?? NO_COUNTS;
   const remaining = pending + released + running;
@@ -85,9 +85,9 @@ function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
 }
 
 /**
- * Renders a rollout's report.
+ * Creates the renderers of a rollout's report.
  *
- * @param marker the first line of the Markdown, in the place of its own.
+ * @param marker the first line of the Markdown, instead of the default marker.
  */
 export function reportRenderers(report: RolloutReport, marker?: string): Renderers<RolloutFormat> {
   return {
@@ -99,9 +99,9 @@ export function reportRenderers(report: RolloutReport, marker?: string): Rendere
 }
 
 /**
- * Renders a plan that is not begun: the overview, a pull request's comment, and a page with all of it.
+ * Creates the renderers of a plan that is not started: the overview, a pull request's comment, and a full page.
  *
- * @param loadCombinedPlan the plans of all tenants as one; computed only for a format that shows them.
+ * @param loadCombinedPlan loads the combined plan of all tenants; called only for formats that show it.
  */
 export function plannedRenderers(
   report: RolloutReport,
@@ -128,10 +128,10 @@ export function plannedRenderers(
   };
 }
 
-/** Progress of a running rollout: a screen on a terminal, otherwise lines, or a line of JSON per event. */
+/** Shows the progress of a running rollout: a screen on a terminal, otherwise lines, or one line of JSON per event. */
 export class RolloutScreen {
   readonly #view: ProgressView | undefined;
-  /** @param capacity how many tenants whoever does the work has hands for, as far as that is known. */
+  /** @param capacity how many tenants the workers can change at once, as far as known. */
   constructor(report: RolloutReport, { events = false }: { readonly events?: boolean }, capacity: number) {
     if (events) return;
     this.#view =
@@ -145,13 +145,13 @@ export class RolloutScreen {
     else this.#view.happened(event);
   }
 
-  /** Says something beside what happens. */
+  /** Prints a message beside the progress. */
   say(line: string): void {
     if (this.#view === undefined) console.error(harmless(line));
     else this.#view.say(line);
   }
 
-  /** Takes the screen away. */
+  /** Removes the screen. */
   close(): void {
     this.#view?.end();
   }

@@ -13,7 +13,7 @@ interface PruneOptions extends JournalOptions {
   readonly yes?: boolean;
 }
 
-/** `rollout prune`: keeps the journal small over the years. It changes no tenant. */
+/** `rollout prune`: removes old rollouts to keep the journal small. Changes no tenant. */
 export function pruneCommand(): Command {
   return withHelp(
     withJournal(new Command("prune"), JOURNAL)
@@ -92,13 +92,13 @@ async function pruneAll(
   const { journal } = rollouts;
   let prunedCount = 0;
   for (const { id } of mayGo) {
-    // Somebody may have gone on with it meanwhile.
+    // Another process may have resumed the rollout in the meantime.
     if (!(await rollouts.isHeld(id)) && (await pruneRollout(journal.database, id, nowMs))) prunedCount += 1;
   }
   for (const id of unbegun) await rollouts.forgetUnbegun(id);
   console.log(`Pruned ${counted(prunedCount, "rollout")}.`);
   if (journal.database.dialect === "sqlite") {
-    // What is free in the file is used again; to make it smaller is worth a try.
+    // SQLite reuses free pages, so a failure to shrink the file is harmless.
     await journal.database.query("VACUUM").catch((error: Error) => {
       console.error(harmless(`note: the file keeps its size for now: ${error.message}`));
     });

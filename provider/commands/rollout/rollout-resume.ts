@@ -13,7 +13,6 @@ const RESUME_EXIT_CODES = {
   3: "refused by a guard: a tenant is not as it was when it was planned",
 } as const;
 
-/** `rollout resume`: goes on with a rollout. */
 export function resumeCommand(): Command {
   return withHelp(
     withRunOptions(new Command("resume"))
@@ -63,7 +62,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: GivenRun
       );
     }
     await tellSkipped(rollouts, record, "Goes on without");
-    // A gate that is reached after this was read is not approved: nobody has seen it.
+    // Approve only a gate that was reached before this read: nobody has seen a later one.
     return await run(rollouts, record.id, record.state !== "waiting", options);
   });
 }

@@ -27,7 +27,7 @@ const ROLLBACK_EXIT_CODES = {
   2: `${EXITS[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
 } as const;
 
-/** `rollout rollback`: returns tenants to what they held before a rollout. */
+/** `rollout rollback`: returns tenants to their state before a rollout. */
 export function rollbackCommand(): Command {
   return withHelp(
     withRunOptions(withSelection(new Command("rollback")))

@@ -12,17 +12,16 @@ export interface GivenRunOptions extends JournalOptions, OutputOptions<RolloutFo
   readonly maxConcurrent?: number;
 }
 
-/** How a rollout is run. */
 export type RunOptions = GivenRunOptions & { readonly outputs: readonly Output<RolloutFormat>[] };
 
-/** What a person said of a plan beforehand. */
+/** The consent that a person gives to a plan in advance. */
 export interface Consent {
   readonly yes?: boolean;
   readonly planDigest?: string;
   readonly failOn?: FailOn;
 }
 
-/** How what changes tenants ends. */
+/** Exit codes of commands that change tenants. */
 export const EXITS = {
   0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
   1: "an error, or a tenant failed",
@@ -43,7 +42,7 @@ export function withRunOptions(command: Command): Command {
     .option("--events", "Print each event as a line of JSON");
 }
 
-/** Reads where the options say that the plan or the report goes. */
+/** Adds the parsed outputs for the plan or report to the options. */
 export function withReadOutputs<Options extends GivenRunOptions>(options: Options): Options & RunOptions {
   const stdoutUse = options.events === true ? "--events" : undefined;
   return { ...options, outputs: readOutputs(options, ROLLOUT_FORMATS, stdoutUse) };
@@ -53,7 +52,7 @@ export function isPrintedText({ format, to }: Output<RolloutFormat>): boolean {
   return format === "text" && to === "stdout";
 }
 
-/** The outputs but the terminal's text, which was shown before. */
+/** Returns all outputs except the terminal's text, which was shown before. */
 export function unprinted({ outputs }: RunOptions): readonly Output<RolloutFormat>[] {
   return outputs.filter((output) => !isPrintedText(output) && output.to !== "stderr");
 }

@@ -51,7 +51,7 @@ export async function run(
       ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
     });
     screen?.close();
-    // Events tell what the report would.
+    // The events already contain the report's content.
     const outputs = options.outputs.filter(({ to }) => to !== "stderr");
     await writeOutputs(outputs, reportRenderers(report));
     return codeOf(report);
@@ -64,7 +64,7 @@ export async function run(
 export function codeOf({ state, counts, rollsBack, skipped = [] }: RolloutReport): ExitCode {
   if (state === "waiting" || state === "running") return EXIT.changes;
   if (state !== "done" || counts.failed > 0) return EXIT.error;
-  // Nobody asked to go on without a tenant that the targets file doesn't name as it was, or whose key opens another one now.
+  // Nobody chose to skip these tenants: the targets file no longer names them as before, or their keys now open other tenants.
   const isPartial = rollsBack !== undefined && skipped.some(({ by }) => by === undefined);
   return isPartial ? EXIT.changes : EXIT.clean;
 }

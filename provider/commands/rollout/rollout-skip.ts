@@ -20,7 +20,7 @@ interface SkipOptions extends JournalOptions {
   readonly targets: string;
 }
 
-/** `rollout skip`: has rollouts go on without tenants, until somebody unskips them. It changes no tenant. */
+/** `rollout skip`: makes rollouts skip tenants until somebody runs `rollout unskip`. Changes no tenant. */
 export function skipCommand(): Command {
   return withHelp(
     withJournal(new Command("skip"), JOURNAL)
@@ -39,7 +39,7 @@ export function skipCommand(): Command {
   );
 }
 
-/** `rollout unskip`: has rollouts change tenants again that they skip. It changes no tenant. */
+/** `rollout unskip`: makes rollouts include skipped tenants again. Changes no tenant. */
 export function unskipCommand(): Command {
   return withHelp(
     withJournal(new Command("unskip"), JOURNAL)
@@ -82,7 +82,7 @@ function buildSkipRequest(file: string, names: readonly string[]): SkipRequest {
   return { file, names, environment: process.env, nowMs: Date.now() };
 }
 
-/** In a journal that is made for it, nobody would look for who is skipped. */
+/** Refuses to create a default journal for a skip: nobody would look for skipped tenants there. */
 async function assertJournalPresent({ database }: JournalOptions): Promise<void> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
   const journalUrl = journalPlace(database) ?? DEFAULT_JOURNAL;
@@ -142,7 +142,7 @@ async function skipAndPrint(
   return EXIT.clean;
 }
 
-/** What it is to the rollouts that are not through. */
+/** Prints the effect on unfinished rollouts. */
 async function printAffectedRollouts(
   rollouts: Rollouts,
   { rollouts: tenantStates }: Skipping,
@@ -201,7 +201,7 @@ function printLine(line: string): void {
   console.log(fitted(harmless(line)));
 }
 
-/** Which tenants of a rollout are skipped now, whatever it says of them since it was planned. */
+/** Prints the tenants of a rollout that are skipped now, even if its plan predates the skip. */
 export async function tellSkipped(
   rollouts: Rollouts,
   record: RolloutRecord,

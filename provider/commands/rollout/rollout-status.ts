@@ -20,7 +20,7 @@ interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;
 }
 
-/** `rollout status`: shows how far a rollout is. It changes nothing. */
+/** `rollout status`: shows a rollout's progress. Read-only. */
 export function statusCommand(): Command {
   return withHelp(
     withOutputs(withJournal(new Command("status"), JOURNAL), ROLLOUT_FORMATS)
@@ -71,7 +71,7 @@ async function runRolloutStatusCommand(id: string | undefined, options: StatusOp
     await writeOutputs(outputs, reportRenderers(report));
     const reportedNames = new Set((report.skipped ?? []).map(({ name }) => name));
     await tellSkipped(rollouts, record, "Skipped now", reportedNames);
-    // Who looks at the newest is not to miss one that waits behind it.
+    // Mention other open rollouts too: one may be waiting behind the newest.
     const otherOpen =
       id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpen(candidate)) : [];
     for (const openRecord of otherOpen.slice(0, 5)) {

@@ -8,7 +8,7 @@ import type { Rollouts } from "../../rollout/rollouts";
 import { harmless } from "../../settings/text";
 import { findRollout, JOURNAL, withRollouts } from "./open-rollouts";
 
-/** `rollout stop`: has a running rollout begin no more tenants. */
+/** `rollout stop`: keeps a running rollout from starting more tenants. */
 export function stopCommand(): Command {
   return withHelp(
     withJournal(new Command("stop"), JOURNAL)
@@ -27,7 +27,7 @@ export function stopCommand(): Command {
   );
 }
 
-/** `rollout abandon`: ends a rollout that is not finished for good. It changes no tenant. */
+/** `rollout abandon`: ends an unfinished rollout for good. Changes no tenant. */
 export function abandonCommand(): Command {
   return withHelp(
     withJournal(new Command("abandon"), JOURNAL)
@@ -75,7 +75,7 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
   });
 }
 
-/** Abandons a rollout that this journal doesn't have, where its full id is given. */
+/** Abandons a rollout that this journal lacks, if the full id is given. */
 async function abandonForeignRollout(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
   const unknownStackCount = await rollouts.abandonElsewhere(id, TARGETS_FILE);

@@ -4,8 +4,8 @@ import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../../sandb
 import { harmless, printable } from "../../settings/text";
 
 /**
- * `email-security sandbox`: runs the service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. An option or a data file
- * that can't be used is told on stderr, with exit code 1.
+ * `email-security sandbox`: runs a sandbox of the service on 127.0.0.1 until SIGINT or SIGTERM. An invalid option or data file is reported
+ * on stderr, with exit code 1.
  */
 export function sandboxCommand(): Command {
   return withHelp(
@@ -60,7 +60,7 @@ const RETRY_AFTER_FORMS: readonly RetryAfter[] = ["seconds", "date", "none"];
 
 async function runSandboxCommand({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
   silenceSqliteWarning();
-  // Loaded here, so that no other verb pays for a server and a database.
+  // Loaded here so that other commands don't load a server and a database.
   const { SandboxError, startSandbox } = await import("../../sandbox/index.js");
   let sandbox: Sandbox;
   try {
@@ -90,7 +90,7 @@ function parseCount(text: string): number {
   throw new InvalidArgumentError("Give a whole number.");
 }
 
-/** `90/m`: as many at once, and one and a half a second. */
+/** Parses a rate: `90/m` allows bursts of 90 requests and refills 1.5 tokens per second. */
 function parseRate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
   const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
   if (unit === undefined)
@@ -126,7 +126,7 @@ function waitForStopSignal(): Promise<void> {
   });
 }
 
-/** Node calls its SQLite module experimental; whoever runs this command can do nothing about that. */
+/** Node warns that its SQLite module is experimental, but users of this command can't act on that. */
 function silenceSqliteWarning(): void {
   const emitWarning = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...otherArguments: []) => {

@@ -12,7 +12,7 @@ export function isFoundMalicious(context: Context, entry: DeclaredEntry): boolea
   return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
 }
 
-/** Allows whose senders were found malicious, whenever they end; what somebody has accepted is theirs to decide anew. */
+/** Suggests removing allows whose senders were found malicious, whenever they expire; a person decides about used or accepted ones. */
 export function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
   return allows.map((entry) => {
     const { value, place, verdictScope, acceptRisk, expires } = entry;
@@ -82,7 +82,7 @@ export function unusedAllows(
   expiringDays: number,
 ): Suggestion[] {
   const { days, complete, until } = context.base.summary;
-  // Of a part of the window it can't be said.
+  // Unused can't be proven from a part of the window.
   if (!complete) return [];
   const windowStart = (instantOf(until) ?? 0) - days * DAY_MS;
   const expiryDate = context.goesOnUntil;

@@ -14,26 +14,26 @@ import { detectedTold, sentences, were } from "./suggest-words";
 import type { Suggestion } from "./suggestion";
 import { removalOf } from "./suggestion-edits";
 
-/** A domain that was registered so few days before its mail was hardly made for anything else. */
+/** A domain registered at most this many days before its mail arrived was probably made for that mail. */
 const NEW_DOMAIN_DAYS = 180;
 
-/** What to deny, and the confirmed reports that say so. */
+/** A value to deny, and the evidence for it. */
 interface DenyTarget {
   readonly value: string;
   readonly entryType: EntryType;
-  /** Why a whole domain. */
+  /** Why to deny a whole domain. */
   readonly because?: string;
   readonly reports: SeenReport[];
-  /** What was found malicious, and stayed in a mailbox. */
+  /** Threats found malicious that stayed in a mailbox. */
   readonly delivered: SeenThreat[];
 }
 
-/** Found malicious, and nothing was done; what somebody has put back was looked at. */
+/** Whether malicious mail was delivered and nobody acted on it. Mail that somebody released was already reviewed. */
 function wasDelivered({ verdict, action }: SeenThreat): boolean {
   return verdict === "malicious" && action === "none";
 }
 
-/** Whether something of it was found safe, or is let in on purpose: then a person has to look. */
+/** Whether some of the sender's mail was found safe or is allowed on purpose; a person must then decide. */
 function isPossiblyLegitimate(context: Context, mailbox: string): boolean {
   if (coveringValues(mailbox).some((covering) => context.isOn("allow", covering))) return true;
   const evidence = evidenceOf(context.base, { kind: "entry", value: mailbox, entryType: "email_address" });
@@ -81,7 +81,7 @@ export function confirmedPhishing(context: Context): Suggestion[] {
     .map((target) => buildDenySuggestion(context, target));
 }
 
-/** The mailbox, or its whole domain where that was hardly made for anything else. */
+/** Chooses the mailbox, or its whole domain if the domain was probably made for such mail. */
 function chooseDenyTarget(context: Context, mailbox: string): Omit<DenyTarget, "reports" | "delivered"> {
   const domain = domainOf(mailbox);
   const reason = explainWholeDomain(context, domain);
@@ -90,7 +90,7 @@ function chooseDenyTarget(context: Context, mailbox: string): Omit<DenyTarget, "
     : { value: domain, entryType: "domain", because: reason };
 }
 
-/** Detected mail shows a domain's worst side only, so that all of it being malicious is not enough. */
+/** Explains why to deny a whole domain. Detected mail shows only a domain's worst side, so malicious verdicts alone are not enough. */
 function explainWholeDomain(context: Context, domain: string): string | undefined {
   const { base, own } = context;
   if (isFreeMail(domain) || isPublicSuffix(domain)) return undefined;
@@ -107,7 +107,7 @@ function explainWholeDomain(context: Context, domain: string): string | undefine
 
 const newDomainsCache = new WeakMap<EvidenceBase, ReadonlyMap<string, string>>();
 
-/** Senders' domains that were new when their mail came, with the day of their registration. */
+/** Returns senders' domains that were new when their mail arrived, with their registration dates. */
 function findNewDomains(base: EvidenceBase): ReadonlyMap<string, string> {
   let cached = newDomainsCache.get(base);
   if (cached === undefined) {
@@ -159,7 +159,7 @@ function buildDenySuggestion(context: Context, target: DenyTarget): Suggestion {
         : `Its allow at ${lineText(expiredAllow.place)} ended on ${expiredAllow.expires}.`,
     ),
     edits: [
-      // A file has one line of a value.
+      // A file can have only one line per value.
       ...expiredAllows.filter(({ place }) => place.file === file).flatMap(removalOf),
       { file, edit: { do: "add", section: "deny", element: { value, comment } } },
     ],

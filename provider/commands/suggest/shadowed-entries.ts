@@ -20,7 +20,7 @@ export function shadowedEntries(context: Context): ShadowedEntry[] {
   );
   return entries.flatMap((entry): ShadowedEntry[] => {
     const coveringEntry = findCoveringEntry(context, entry, domains);
-    // Whoever includes the one file need not have the other.
+    // Other tenants may include the entry's file without the covering one.
     const isSafeToRemove = coveringEntry?.place.file === entry.place.file || entry.place.file === files[0];
     if (coveringEntry === undefined || !isSafeToRemove || context.isProtected(entry)) return [];
     const name = printable(entry.value);
@@ -40,7 +40,7 @@ export function shadowedEntries(context: Context): ShadowedEntry[] {
   });
 }
 
-/** The nearest domain's entry that says the same, with none of the other list in between. */
+/** Finds the nearest covering entry in the same list and scope that lasts as long, unless the other list has a nearer one. */
 function findCoveringEntry(
   context: Context,
   entry: DeclaredEntry,

@@ -11,8 +11,8 @@ import { harmless, printable } from "../../settings/text";
 import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "./suggestion";
 
 /**
- * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
- * Exit code 0 when there is nothing or all was written, 2 when there are suggestions, 1 for an error.
+ * `email-security suggest`: suggests changes to the settings files from the tenant's mail, with evidence and a patch. Exit codes: 0 no
+ * suggestions or all written, 2 suggestions, 1 error.
  */
 export function suggestCommand(): Command {
   return withHelp(
@@ -75,7 +75,7 @@ async function runSuggestCommand(
   const result = await loadSuggestions(file, options);
   using locks = result.locks;
   const { suggestions: allSuggestions, summary, settings } = result;
-  // More than a person looks through in one pull request.
+  // Limit the suggestions: nobody reviews more in one pull request.
   const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
     allSuggestions.filter((suggestion) => suggestion.kind === kind).slice(0, options.limit),
   );
@@ -86,7 +86,7 @@ async function runSuggestCommand(
   else {
     if (options.patch !== undefined) writeOutputFile(options.patch, patch);
     console.log(fitted(formatSuggestionReport(suggestions, allSuggestions, summary)));
-    // What the files hold goes to a terminal here; `--patch` has it as it is.
+    // The patch contains text from the files, so make it safe for the terminal. `--patch` writes it unchanged.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {
       console.log(`\n${harmless(patch).trimEnd()}`);
     }
@@ -98,7 +98,7 @@ async function runSuggestCommand(
   return suggestions.length === allSuggestions.length ? EXIT.clean : EXIT.changes;
 }
 
-/** It is never committed. */
+/** A placeholder: the change is never committed. */
 const NO_MESSAGE = { title: "", body: "", branch: "" };
 
 async function loadSuggestions(file: string, options: SuggestCommandOptions) {
@@ -108,7 +108,7 @@ async function loadSuggestions(file: string, options: SuggestCommandOptions) {
   let settings = readSettings(file);
   const { observed, base } = await askTenant(options);
   const locks = options.write === undefined ? undefined : await lockFiles(settings.files);
-  // The service may have taken its time to answer.
+  // The service may have been slow, so read the files again under the locks.
   if (locks !== undefined) settings = readSettings(file);
   await locks?.add(settings.files, waiting);
   const suggestions = suggest(settings, observed, base).filter(

@@ -14,28 +14,27 @@ import { isPublicSuffix, OwnDomains } from "../../settings/own-domains";
 import { type Pattern, parsePattern } from "../../settings/pattern";
 import { printable } from "../../settings/text";
 
-/** A day, in milliseconds. */
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** How long an allow is suggested to go on, in days; no longer than the policy lets it. */
+/** How many days to extend an allow by, unless the policy's maximum is shorter. */
 const EXTENSION_DAYS = 90;
 
-/** What every kind of suggestion looks things up in. */
+/** Lookups that all kinds of suggestions share. */
 export class Context {
   readonly settings: Settings;
   readonly observed: Observed;
   readonly base: EvidenceBase;
   readonly own: OwnDomains;
-  /** On which list a value is, in a file or at the tenant. */
+  /** The values on each list, in files or at the tenant. */
   readonly #lists: Record<List, Set<string>> = { allow: new Set(), deny: new Set() };
-  /** The same of denies that are about all mail. */
+  /** Denied values that cover all mail. */
   readonly #denied = new Set<string>();
-  /** Each domain at or above what is allowed. */
+  /** The domains at or above allowed values. */
   readonly #allowedParents = new Set<string>();
   readonly #excluded: ReadonlySet<string>;
   readonly #expiredAllows: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #protected: readonly Pattern[];
-  /** Each section with each file that declares something in it. */
+  /** Pairs of a section and a file that declares something in it. */
   readonly #sectionFiles: ReadonlySet<string>;
 
   constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
@@ -54,12 +53,12 @@ export class Context {
     for (const { list, value, verdictScope } of entries) this.#addEntry(list, value, verdictScope);
     for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
       const knownList = LISTS.find((item) => item === list);
-      // An allow that the files let end is there until the next run, and speaks for nobody.
+      // An allow that expired in the files still exists until the next run, so it does not count.
       if (knownList === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0))
         continue;
       this.#addEntry(knownList, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
     }
-    // That an allow has ended is no word against a deny.
+    // An expired allow is no argument against a deny.
     const expiredOthers = expired.filter((item) => item.kind === "vip" || item.list === "deny");
     const excludedItems = [...expiredOthers, ...excluded.map(({ declared }) => declared)];
     this.#excluded = new Set(
@@ -81,23 +80,23 @@ export class Context {
     return this.#lists[list].has(value);
   }
 
-  /** Whether it is denied, or its domain, or one above, or a wildcard that covers it. */
+  /** Whether the value, its domain, a parent domain or a matching wildcard is denied. */
   isDenied(value: string): boolean {
     return [value, ...coveringValues(value)].some((name) => this.#denied.has(name));
   }
 
-  /** Whether something of a domain is allowed: itself, what is above it, or what is below. */
+  /** Whether the domain itself, a parent domain or anything below it is allowed. */
   hasAllowAround(domain: string): boolean {
     const covering = [domain, ...coveringValues(domain)];
     return this.#allowedParents.has(domain) || covering.some((name) => this.isOn("allow", name));
   }
 
-  /** The lines of a value's allows that have ended. */
+  /** Returns the declarations of a value's expired allows. */
   endedAllows(value: string): readonly DeclaredEntry[] {
     return this.#expiredAllows.get(value) ?? [];
   }
 
-  /** Whether the files took it out, or let the VIP or the deny end: somebody has decided. */
+  /** Whether the files removed the value, or its VIP or deny expired: somebody decided that. */
   isTakenOut(kind: "entry" | "vip", value: string): boolean {
     return this.#excluded.has(`${kind} ${value}`);
   }
@@ -106,12 +105,12 @@ export class Context {
     return this.#protected.some((pattern) => pattern.matches({ list, value }));
   }
 
-  /** The file that an addition goes into. */
+  /** Returns the file for a new entry of a section. */
   homeOf(section: Section): string {
     return ownFileFor(section, this.settings, (file) => this.#sectionFiles.has(`${section} ${file}`));
   }
 
-  /** "in the last 30 days", or what of them could be read. */
+  /** Formats the window: "in the last 30 days", or the part that could be read. */
   get window(): string {
     const { days, from, complete } = this.base.summary;
     if (complete) return days === 1 ? "in the last day" : `in the last ${days} days`;
@@ -119,7 +118,7 @@ export class Context {
     return `in what could be read of the last ${days} days${since}`;
   }
 
-  /** Said of what is not in the tenant's own file. */
+  /** Returns a note for declarations outside the tenant's own file. */
   includedNote({ file }: Place): string {
     if (file === this.settings.files[0]) return "";
     return `${printable(file)} is included; other tenants may include it too.`;
@@ -129,18 +128,18 @@ export class Context {
     return evidenceOf(this.base, { kind: "entry", value, entryType });
   }
 
-  /** A day, so many after today. */
+  /** Returns the date that is this many days after today. */
   dayIn(days: number): string {
     return new Date(Date.parse(this.settings.today) + days * DAY_MS).toISOString().slice(0, 10);
   }
 
-  /** Until when an allow may go on. */
+  /** The last day of an extended allow. */
   get goesOnUntil(): string {
     return this.dayIn(Math.min(EXTENSION_DAYS, this.settings.policy.maxDays ?? EXTENSION_DAYS));
   }
 }
 
-/** The tenant's own domains; where the files name none, those of its VIPs and of those who got threats. */
+/** Returns the tenant's own domains. If the files name none, uses the domains of its VIPs and of the recipients of threats. */
 function guessOwnDomains(
   { ownDomains }: Settings,
   observed: Observed,
@@ -155,7 +154,7 @@ function guessOwnDomains(
   return [...domains].filter((domain) => !isPublicSuffix(domain));
 }
 
-/** A mailbox's domain; a domain is its own. */
+/** Returns a mailbox's domain; returns a domain unchanged. */
 export function domainOf(value: string): string {
   return value.slice(value.lastIndexOf("@") + 1);
 }

@@ -5,17 +5,17 @@ import { counted } from "../../render/words";
 import { printable } from "../../settings/text";
 import type { Context } from "./suggest-context";
 
-/** The mail that was looked at, and when it came: "in the last 30 days". */
+/** The evidence from mail and its window, such as "in the last 30 days". */
 export type MailContext = Pick<Context, "base" | "window">;
 
-/** What was detected and reported, in sentences. */
+/** Describes detections and reports in sentences. */
 export function mailTold(context: MailContext, evidence: Evidence | undefined): string {
   const { reports = 0, reportVerdicts = [] } = evidence ?? {};
   const reportText = `Users reported mail from it ${counted(reports, "time")}${formatNamedCounts(reportVerdicts)}.`;
   return sentences(detectedTold(context, evidence), reports === 0 ? "" : reportText);
 }
 
-/** What the service detected, in a sentence. */
+/** Describes the service's detections in a sentence. */
 export function detectedTold({ base, window }: MailContext, evidence: Evidence | undefined): string {
   if (evidence === undefined || base.threats === undefined) {
     return "What the service detected could not be read.";
@@ -31,25 +31,25 @@ export function detectedTold({ base, window }: MailContext, evidence: Evidence |
   return `The service detected something in ${counted(threats, "message")} from it ${window}${formatNamedCounts(verdicts)}; ${deliveredCount === 0 ? "none" : deliveredCount} of them stayed in a mailbox.`;
 }
 
-/** ": 9 malicious, 5 unknown" of threats. */
+/** Formats the verdicts of threats, such as ": 9 malicious, 5 unknown". */
 export function verdictsOf(threats: readonly SeenThreat[]): string {
   const counter = new Tally();
   for (const { verdict } of threats) counter.add(verdict);
   return formatNamedCounts(counter.counts());
 }
 
-/** ": 9 malicious, 5 unknown" */
+/** Formats counts with names, such as ": 9 malicious, 5 unknown". */
 function formatNamedCounts(counts: readonly Count[]): string {
   if (counts.length === 0) return "";
   return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
 }
 
-/** "was" of one, "were" of several. */
+/** Returns "was" for one and "were" for other counts. */
 export function were(count: number): string {
   return count === 1 ? "was" : "were";
 }
 
-/** Those that there are, with a space between. */
+/** Joins the non-empty texts with spaces. */
 export function sentences(...texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined && text !== "").join(" ");
 }

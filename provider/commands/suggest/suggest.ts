@@ -11,13 +11,14 @@ import type { Suggestion, SuggestOptions } from "./suggestion";
 import { targetedPeople } from "./vip-suggestions";
 
 /**
- * What a tenant's mail suggests for its settings files: VIPs among the most targeted people, denies of confirmed phishing and of
- * what reached a mailbox though it was found malicious, allows of such senders, allows that end soon or that nothing detected came under, entries that another one makes needless. Pure.
+ * Suggests changes to a tenant's settings files from its mail: VIPs for the most targeted people; denies for confirmed phishing and for
+ * malicious mail that reached a mailbox; decisions about allows of malicious senders, expiring allows and unused allows; removals of
+ * entries that another one covers. Pure.
  *
- * What is known is mail in which the service detected something, and what users reported; each suggestion says so where
- * it matters. Nothing is suggested that is risky, or that the files took out on purpose.
+ * The evidence is limited to mail in which the service detected something, and users' reports. Suggestions say so where it matters. Risky
+ * changes, and entries that the files removed on purpose, are never suggested.
  *
- * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the files' own domains.
+ * @throws {OtherTenantError} when the tenant's people have no mailboxes in the files' own domains.
  */
 export function suggest(
   settings: Settings,

@@ -1,7 +1,7 @@
 import type { FileEdit } from "../../files/change-files";
 import type { DeclaredEntry } from "../../files/settings";
 
-/** Takes an entry out of all files that declare it: else one that is included would come up again. */
+/** Removes an entry from all files that declare it. Otherwise an included file's declaration would take effect again. */
 export function removalOf({ list, value, verdictScope: scope, place, overrides }: DeclaredEntry): FileEdit[] {
   const files = new Set([place, ...overrides].map(({ file }) => file));
   return [...files].map((file) => ({ file, edit: { do: "remove", section: list, value, scope } }));

@@ -1,7 +1,7 @@
 import type { FileEdit } from "../../files/change-files";
 import type { Place } from "../../files/finding";
 
-/** What is suggested. */
+/** The kinds of suggestions. */
 export const SUGGESTION_KINDS = [
   "vip",
   "deny",
@@ -11,30 +11,30 @@ export const SUGGESTION_KINDS = [
   "shadowed",
 ] as const;
 
-/** What a suggestion is about: one of {@link SUGGESTION_KINDS}. */
+/** The kind of a suggestion: one of {@link SUGGESTION_KINDS}. */
 export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
 
-/** One thing to do to the settings files, and why. Its texts are printable. */
+/** A suggested change to the settings files, with evidence. Its texts are safe to print. */
 export interface Suggestion {
   readonly kind: SuggestionKind;
   /** The canonical value or mailbox. */
   readonly value: string;
-  /** What to do: `Deny evil.example`. */
+  /** The action, such as `Deny evil.example`. */
   readonly what: string;
-  /** Sentences: what was seen, and what is not known. */
+  /** Sentences with the evidence and its gaps. */
   readonly evidence: string;
-  /** What stands there already, of those about what is declared. */
+  /** The present declaration, for suggestions about declared entries. */
   readonly place?: Place;
-  /** How the files say it; none where only a person can decide. */
+  /** The edits to the files; empty if only a person can decide. */
   readonly edits: readonly FileEdit[];
 }
 
-/** How readily something is suggested. */
+/** Options of {@link suggest}. */
 export interface SuggestOptions {
-  /** The fewest threats to a person for whom VIP is suggested. Default: 5. */
+  /** The fewest threats to a person before a VIP is suggested. Default: 5. */
   readonly minThreats?: number;
-  /** The most VIPs that are suggested. Default: 10. */
+  /** The most VIPs to suggest. Default: 10. */
   readonly maxVips?: number;
-  /** How many days before its last day an allow is told. Default: 30. */
+  /** How many days before its expiry an allow is reported. Default: 30. */
   readonly expiringDays?: number;
 }

@@ -5,7 +5,7 @@ import { type Context, domainOf } from "./suggest-context";
 import { verdictsOf, were } from "./suggest-words";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
-/** Verdicts of mail that is unwanted at most: it makes nobody a target. */
+/** Verdicts that don't make a recipient a target: the mail is at most unwanted. */
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
 
 export function targetedPeople(

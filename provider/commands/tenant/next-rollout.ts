@@ -5,7 +5,7 @@ import type { WriteOptions } from "../../cli/write-options";
 import type { Target, Targets } from "../../rollout/model/target";
 import { harmless } from "../../settings/text";
 
-/** Prints the commands that bring a tenant to what its files now declare. A tenant that is skipped is to be unskipped first. */
+/** Prints the commands that apply a tenant's files. A skipped tenant needs `unskip` first. */
 export async function tellNextRollout(
   target: Pick<Target, "name" | "stack">,
   targets: Pick<Targets, "file" | "project">,

@@ -23,7 +23,7 @@ import { tellNextRollout } from "./next-rollout";
 import { tenantRemoveCommand } from "./tenant-remove-command";
 import { tenantRenameCommand } from "./tenant-rename-command";
 
-/** `email-security tenant`: tenants that come to tenants.yaml, and go. */
+/** `email-security tenant`: adds, renames and removes tenants in the targets file. */
 export function tenantCommand(): Command {
   return withHelp(
     new Command("tenant")
@@ -51,7 +51,7 @@ interface AddOptions extends WriteOptions, JournalOptions {
   readonly settings?: string;
   readonly label?: readonly string[];
   readonly wave?: string;
-  /** False: none is wanted. */
+  /** False if the user wants no baseline. */
   readonly baseline?: string | false;
   readonly ownDomains?: string;
   readonly beside?: readonly string[];
@@ -59,8 +59,8 @@ interface AddOptions extends WriteOptions, JournalOptions {
 }
 
 /**
- * `email-security tenant add`: a tenant that exists, with what it holds, into the files. Exit codes: 0 a first rollout writes nothing, 2 it
- * would bring what of the baseline is missing, or a request is left to open, 1 an error.
+ * `email-security tenant add`: adds an existing tenant and its actual state to the files. Exit codes: 0 a first rollout writes nothing; 2 a
+ * first rollout would add missing parts of the baseline, or a request must be opened by hand; 1 error.
  */
 function createTenantAddCommand(): Command {
   const command = new Command("add")
@@ -145,7 +145,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
   const { kept: stack, avoided } = stackChoice;
   using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
-  // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
+  // The service may have been slow, and others may have added a tenant in the meantime.
   const { placed, target, standing, unread, baseline } =
     locks === undefined ? stackChoice.placed : await prepareTarget(stackChoice.placed.target.stack);
   const { baseline: _baseline, ...said } = options;
@@ -178,7 +178,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in comments of the file`);
   const { plan, files } = addition;
   const isUnchanged = plan.changes.length === 0 && plan.guards.length === 0;
-  // A settings file may be long: without --dry-run, its name is enough.
+  // A settings file may be long: without `--dry-run`, its name is enough.
   const displayedFiles = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
   const message = {
     title: `Take in the tenant ${name}`,
@@ -192,7 +192,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   return code === EXIT.clean && !isUnchanged ? EXIT.changes : code;
 }
 
-/** What the rollouts' journal knows of the other tenants, or of whatever stack; nothing where there is no journal. */
+/** Reads what the rollout journal knows of the other tenants or stacks; empty if no journal exists. */
 async function readRecordedTenants(
   { database: databaseOption }: AddOptions,
   { others, targets: { file, project } }: PlacedTenant,
@@ -212,12 +212,12 @@ async function readRecordedTenants(
   );
 }
 
-/** Reads the stack of the tenant's name, which `tenant remove` keeps; undefined where nobody can know it here. */
+/** Reads the stack with the tenant's name that `tenant remove` kept; undefined if that can't be determined here. */
 async function findRetainedStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
   const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
   const { withGoingStack } = await import("../../rollout/tenants/going-stack.js");
   try {
-    // A person who only adds files may have nothing to do with Pulumi.
+    // A person who only adds files may not use Pulumi.
     if (stateBackend(process.env, projectFolder(targets.file)).url === undefined) return undefined;
     return await withGoingStack(target, targets, process.env, async (stack) => stack);
   } catch (error) {

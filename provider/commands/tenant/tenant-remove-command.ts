@@ -28,9 +28,7 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
   readonly yes?: string;
 }
 
-/**
- * `email-security tenant remove`: a tenant out of the files. Exit codes: 0 it is out, 2 a request is left to open, 1 an error.
- */
+/** `email-security tenant remove`: removes a tenant from the files. Exit codes: 0 removed, 2 a request must be opened by hand, 1 error. */
 export function tenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
@@ -83,7 +81,7 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
     body: "What it holds at the service stays as it is, and so does its stack.",
     branch: `without-tenant-${name}`,
   };
-  // What a settings file held that is removed is in git.
+  // Git keeps the content of a removed settings file.
   const displayedFiles = options.dryRun
     ? removal.files
     : removal.files.filter(({ does }) => does === undefined);
@@ -102,7 +100,7 @@ function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, ye
   if (problem !== undefined) throw new ConfigurationError(problem);
 }
 
-/** Tells what goes beside the files, and does it where `--yes` names the tenant. */
+/** Shows what would be removed besides the files, and removes it if `--yes` names the tenant. */
 async function removeTenantStack(
   { target, targets }: RemovedTenant,
   { destroy, yes, dryRun, database }: RemoveOptions,
@@ -168,7 +166,7 @@ async function removeTenantStack(
       await permits.close();
     }
     const { readUntil } = await import("../../tenant/index.js");
-    // The lists may lag behind what was just deleted.
+    // The lists may lag behind the deletions.
     const remaining = await readUntil(
       async () => undoneOf(plan, (await readTenant()).observed),
       (deviations) => deviations.length === 0,
@@ -190,7 +188,7 @@ async function removeTenantStack(
   return await withGoingStack(target, targets, process.env, removeWithStack, log);
 }
 
-/** Whose tenant the key opens, where rollouts read it in another name. */
+/** Returns an error if rollouts know the key's tenant under another name. */
 async function findSameTenantError(
   target: Target,
   { project, targets }: Targets,
@@ -212,7 +210,7 @@ async function findSameTenantError(
 
 const MAX_SHOWN_ITEMS = 20;
 
-/** What is left beside the files, and what would take it away. */
+/** Describes what remains besides the files, and how to remove it. */
 async function describeRemainingStack({ target, targets }: RemovedTenant): Promise<string[]> {
   const { stackCommands } = await import("../../rollout/stack/stack-command.js");
   const { command } = await stackCommands({
@@ -225,7 +223,7 @@ async function describeRemainingStack({ target, targets }: RemovedTenant): Promi
   ];
 }
 
-/** With the state backend that the rollouts of a targets file have; without, where that can't be used. */
+/** Returns the environment with the state backend of the targets file's rollouts, or without it if the backend can't be used. */
 async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
   const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
   try {
@@ -238,9 +236,9 @@ async function getStackEnvironment(file: string): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Looks in the journal, and at what the rollouts of others have left beside the stacks.
+ * Throws if the journal, or a lock that another run left beside the stack, shows an open rollout.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout has still to change the tenant.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout still has to change the tenant.
  */
 export async function refuseOpenRolloutsOf(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,
@@ -260,7 +258,7 @@ export async function refuseOpenRolloutsOf(
   });
 }
 
-/** Ends the skip of a tenant whose stack is gone. With the stack, the skip stays, and it is told how to end it. */
+/** Ends the skip of a tenant whose stack is gone. If the stack remains, the skip stays, and a message says how to end it. */
 async function updateTenantSkip(
   { target, targets }: RemovedTenant,
   { database: databaseOption, dryRun }: RemoveOptions,

@@ -13,7 +13,10 @@ interface RenameOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
 }
 
-/** `email-security tenant rename`: another name for a tenant, which keeps its stack. Exit codes: 0 written, 2 a request is left to open, 1 an error. */
+/**
+ * `email-security tenant rename`: renames a tenant, which keeps its stack. Exit codes: 0 written, 2 a request must be opened by hand, 1
+ * error.
+ */
 export function tenantRenameCommand(): Command {
   const command = new Command("rename")
     .description("Rename a tenant in tenants.yaml; it keeps its stack")

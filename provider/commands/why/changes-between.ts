@@ -1,9 +1,9 @@
 import type { HistoryEvent, PlacedElement } from "../../gitops/why-schema";
 
-/** What was changed of one element, by whomever. */
+/** A change of one element. */
 export type Change = Pick<HistoryEvent, "before" | "after" | "include" | "isUndoneByMerge">;
 
-/** What differs: elements of one place are compared, then what is left is paired as a move. */
+/** Returns the differences: first compares elements at the same path, then pairs the remaining ones as moves. */
 export function changesBetween(
   before: readonly PlacedElement[],
   after: readonly PlacedElement[],

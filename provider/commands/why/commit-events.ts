@@ -6,10 +6,10 @@ import type { Change } from "./changes-between";
 import { type CommitGraph, committedBy, textsOf, trailersOf } from "./commits";
 import { requestsIn } from "./request";
 
-/** A change, and the commit that made it. */
+/** A change with its commit. */
 export type Committed = Change & { readonly commit: string };
 
-/** Changes with what their commits tell: who, when, and by which request. */
+/** Adds commit details to changes: author, date and request. */
 export async function eventsOf(
   git: GitReader,
   changes: readonly Committed[],
@@ -50,7 +50,7 @@ export async function eventsOf(
   });
 }
 
-/** The address of the repository's remote, as git reads it. */
+/** Returns the URL of the repository's remote, as git resolves it. */
 async function getRemoteUrl(git: GitReader): Promise<string> {
   const output = await git.text("remote").catch(() => "");
   const names = output.split("\n").filter((name) => name !== "");
@@ -59,7 +59,7 @@ async function getRemoteUrl(git: GitReader): Promise<string> {
   return (await git.text("remote", "get-url", "--", name).catch(() => "")).trim();
 }
 
-/** The commits before which a shallow clone has none. */
+/** Returns the boundary commits of a shallow clone, whose parents are missing. */
 async function readShallowFile(git: GitReader): Promise<string> {
   const file = (await git.text("rev-parse", "--path-format=absolute", "--git-path", "shallow")).trimEnd();
   try {

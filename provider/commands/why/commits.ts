@@ -1,38 +1,38 @@
 import type { GitReader } from "../../gitops/git";
 import type { Committed, Trailers } from "../../gitops/why-schema";
 
-/** Files that a commit changed, each with its versions: of a merge, only what differs from all that it brings together. */
+/** Files that a commit changed, with their versions. A merge lists only files that differ from all of its parents. */
 export interface CommitFiles {
   readonly commit: string;
   readonly files: readonly {
     readonly path: string;
-    /** Ids of the text before, one for each parent; undefined where the file was not there. */
+    /** The blob ids before the commit, one per parent; undefined if the file did not exist. */
     readonly before: readonly (string | undefined)[];
     readonly after: string | undefined;
   }[];
 }
 
-/** A commit's own words. All are from outside. */
+/** A commit's metadata and message. All of them are untrusted. */
 export interface CommitText {
   readonly id: string;
   readonly parents: readonly string[];
   readonly author: string;
-  /** The author's date, ISO 8601, UTC. */
+  /** The author date, ISO 8601, UTC. */
   readonly at: string;
   readonly committer: string;
-  /** The committer's date, ISO 8601, UTC: that of a rebase, a cherry-pick or a squash. */
+  /** The committer date, ISO 8601, UTC: the date of a rebase, a cherry-pick or a squash. */
   readonly committedAt: string;
   readonly subject: string;
   readonly message: string;
 }
 
-/** What of a commit's committer differs from its author. */
+/** Returns the committer and date if either differs from the author's. */
 export function committedBy({ author, at, committer, committedAt }: CommitText): Committed {
   if (committer === author && committedAt === at) return {};
   return { committer, committedAt };
 }
 
-/** Reads what a message says of who else wrote it and where it came from; anybody can write that. */
+/** Parses co-authors and origins from a commit message. They are only claims: anybody can write them. */
 export function trailersOf(message: string): Trailers {
   const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
     ([, coAuthor = ""]) => coAuthor,
@@ -45,10 +45,10 @@ export function trailersOf(message: string): Trailers {
   };
 }
 
-/** Lists changed files by the ids of their texts, whatever the configuration of git says. */
+/** Lists changed files by their blob ids, independent of git's configuration. */
 const RAW_DIFF_OPTIONS = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
-/** All commits that changed a file whose name is that of a settings file, newest first. */
+/** Lists all commits that changed a file with a settings file's name, newest first. */
 export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
   const output = await git.text(
     "log",
@@ -69,7 +69,7 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
   return parseRawDiff(output).filter(({ files }) => files.length > 0);
 }
 
-/** What a merge made of a file that one of its parents had otherwise. */
+/** A file in a merge that differs from one of the merge's parents. */
 export interface MergedFile {
   readonly commit: string;
   readonly parent: string;
@@ -78,7 +78,7 @@ export interface MergedFile {
   readonly after: string | undefined;
 }
 
-/** Of all merges, how files differ from what each of the parents had. */
+/** Lists how files in all merges differ from each parent. */
 export async function mergedFiles(
   git: GitReader,
   graph: CommitGraph,
@@ -102,7 +102,7 @@ export async function mergedFiles(
   });
 }
 
-/** Reads what `--raw -z` prints below the ids of commits. */
+/** Parses the output of `--raw -z`, grouped by commit. */
 function parseRawDiff(output: string): readonly CommitFiles[] {
   const commits: { commit: string; files: CommitFiles["files"][number][] }[] = [];
   const tokens = output.split("\0");
@@ -112,7 +112,7 @@ function parseRawDiff(output: string): readonly CommitFiles[] {
     const [, colons = "", fields = ""] = /^(:+)(.*)$/.exec(token) ?? [];
     if (colons === "") continue;
     index += 1;
-    // `::100644 100644 100644 <id> <id> <id> MM`: as many as there are parents, and its own.
+    // `::100644 100644 100644 <id> <id> <id> MM`: one mode and id for each parent, and one for the commit.
     const ids = fields.split(" ").slice(colons.length + 1, 2 * colons.length + 2);
     const versions = ids.map((id) => (/^0+$/.test(id) ? undefined : id));
     commits.at(-1)?.files.push({
@@ -124,7 +124,7 @@ function parseRawDiff(output: string): readonly CommitFiles[] {
   return commits;
 }
 
-/** What commits say of themselves, by id. */
+/** Reads the metadata and messages of commits, by id. */
 export async function textsOf(
   git: GitReader,
   ids: readonly string[],
@@ -151,17 +151,17 @@ export async function textsOf(
   return texts;
 }
 
-/** Who an object's header names, and when: `author Dana <dana@acme.example> 1790000000 +0000`. */
+/** Parses a person and date from a commit's header: `author Dana <dana@acme.example> 1790000000 +0000`. */
 function parsePerson(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
   const [, name = "", seconds = "0"] = new RegExp(`^${role} (.*) (\\d+) [+-]\\d{4}$`, "m").exec(head) ?? [];
   const at = new Date(Number(seconds) * 1_000);
   return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];
 }
 
-/** How commits follow each other. */
+/** The ancestry of commits. */
 export class CommitGraph {
   readonly #parents: ReadonlyMap<string, readonly string[]>;
-  /** Parents come after their children. */
+  /** Commits in topological order: children before their parents. */
   readonly #order: readonly string[];
   readonly #head: string;
 
@@ -177,7 +177,7 @@ export class CommitGraph {
     return new CommitGraph(output.split("\n").filter((line) => line !== ""));
   }
 
-  /** Those with several parents, the newest first. */
+  /** Returns the merge commits, newest first. */
   merges(): readonly { readonly id: string; readonly parents: readonly string[] }[] {
     return [...this.#parents].flatMap(([id, parents]) => (parents.length > 1 ? [{ id, parents }] : []));
   }
@@ -186,12 +186,12 @@ export class CommitGraph {
     return this.#parents.get(commit) ?? [];
   }
 
-  /** Where each commit stands, the newest first; no parent before its child. */
+  /** Returns the position of each commit, newest first, with children before their parents. */
   order(): ReadonlyMap<string, number> {
     return new Map(this.#order.map((id, index) => [id, index]));
   }
 
-  /** The merges that brought a commit to where history is now, the innermost first; none where it was committed there. */
+  /** Returns the merges that brought a commit into the present history, innermost first; empty if it was committed there directly. */
   mergesOf(commit: string): readonly string[] {
     const descendants = new Set([commit]);
     for (const id of this.#order.toReversed()) {

@@ -4,7 +4,7 @@ import type { Element } from "../../gitops/why-schema";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 
-/** Finds what one settings file says of one value, however it is written. Keeps what it has read: versions of a file are much alike. */
+/** Finds the elements of one value in settings files, in any spelling. Caches parsed pieces because versions of a file are much alike. */
 export class ElementFinder {
   readonly #value: string;
   readonly #pattern: RegExp;
@@ -16,25 +16,25 @@ export class ElementFinder {
   constructor(value: string) {
     this.#value = value;
     const escapedValue = value.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-    // An IPv6 address is written in many ways.
+    // An IPv6 address has many spellings.
     const valuePattern = /^[\da-f:.]*:[\da-f:.]*$/.test(value)
       ? String.raw`[\da-f.]*:[\da-f:.]+`
       : escapedValue;
     this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${valuePattern})(?![\w@-]|\.\w)`, "gi");
   }
 
-  /** In how many of the versions the value stands where the text is no YAML, so that what is said of it can't be told. */
+  /** The number of pieces with the value that aren't valid YAML, so their elements are unknown. */
   get unreadable(): number {
     return this.#unreadable;
   }
 
-  /** What a file includes, as it is written there. */
+  /** Returns a file's includes as written. */
   includesIn(text: Buffer): readonly string[] {
-    // Most lists are long, and include nothing.
+    // Most lists are long and include nothing.
     if (!text.includes("include")) return [];
     const bytes = text.toString("latin1");
     const head = /(?:^|\n)(?:\xef\xbb\xbf)?(["']?)include\1[ \t]*:/.exec(bytes);
-    // JSON, and YAML between brackets, have no headings.
+    // JSON and inline YAML mappings have no section headings.
     const isInline = /^(?:\xef\xbb\xbf)?\s*\{/.test(bytes);
     if (head === null && !isInline) return [];
     let piece = bytes;
@@ -53,7 +53,7 @@ export class ElementFinder {
   }
 
   in(text: Buffer): readonly Element[] {
-    // A byte a character: half the work of decoding it, and nothing that is looked for needs more.
+    // Latin-1 halves the decoding work, and the search needs only bytes.
     const bytes = text.toString("latin1");
     const hits = this.#findHits(bytes, text);
     if (hits.length === 0) return [];
@@ -61,7 +61,7 @@ export class ElementFinder {
     const pieces = new Set<string>();
     for (const hitIndex of hits) {
       const part = parts.findLast(({ start }) => start <= hitIndex);
-      // Of JSON, or what else has no headings.
+      // JSON, or another format without section headings.
       if (part === undefined) pieces.add(bytes);
       else if (/^(?:allow|deny|vips|remove)$/.test(part.name)) pieces.add(getItemText(bytes, part, hitIndex));
     }
@@ -71,7 +71,7 @@ export class ElementFinder {
   #findHits(bytes: string, text: Buffer): readonly number[] {
     const hits: number[] = [];
     for (const { index } of bytes.matchAll(this.#pattern)) hits.push(index);
-    // Other letters that stand for these, and characters that are written as escapes.
+    // Also consider non-ASCII spellings of the value, and escaped characters.
     if (!isAscii(text)) for (const { index } of bytes.matchAll(NON_ASCII_WORD)) hits.push(index);
     if (text.includes(0x5c)) for (const { index } of bytes.matchAll(ESCAPED_STRING)) hits.push(index);
     return hits;
@@ -115,7 +115,7 @@ export class ElementFinder {
   }
 }
 
-/** A run of letters of which not all are ASCII, as bytes; only what can be a value or a part of one. */
+/** Matches words with non-ASCII characters, as bytes; limited to characters that a value can contain. */
 const NON_ASCII_WORD = /[\w.@\x80-\xff-]*[\x80-\xff][\w.@\x80-\xff-]*/g;
 const ESCAPED_STRING = /"[^"\n]*\\[xuU][^"\n]*"/g;
 
@@ -123,12 +123,12 @@ interface SectionRange {
   readonly name: string;
   readonly start: number;
   readonly end: number;
-  /** Where its first line ends; whether its list begins in that line. */
+  /** The end of the heading's line; `isInline` if the list begins in that line. */
   readonly body: number;
   readonly isInline: boolean;
 }
 
-/** What stands below each key of the file's top. */
+/** Finds the ranges of the file's top-level keys. */
 function findSections(bytes: string): readonly SectionRange[] {
   const headings = [...bytes.matchAll(/(?:^|\n)(?:\xef\xbb\xbf)?(["']?)([A-Za-z]\w*)\1[ \t]*:([^\n]*)/g)];
   return headings.map(({ 0: line, 2: name = "", 3: rest = "", index }, at) => ({
@@ -140,7 +140,9 @@ function findSections(bytes: string): readonly SectionRange[] {
   }));
 }
 
-/** The element that something stands in, below its heading; else all of that part. Whatever stands deeper begins no element. */
+/**
+ * Returns the text of the element that contains a hit, below its heading; otherwise the whole section. Deeper lines don't begin an element.
+ */
 function getItemText(
   bytes: string,
   { name, start, end, body, isInline }: SectionRange,

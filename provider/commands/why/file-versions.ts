@@ -6,7 +6,7 @@ import type { CommitFiles } from "./commits";
 import { ElementFinder } from "./elements";
 import type { Version } from "./include-changes";
 
-/** The versions of settings files in git, as far as there is room to read them. */
+/** The versions of settings files in git, up to the size limit. */
 export class FileVersions {
   readonly #git: GitReader;
   readonly #finder: ElementFinder;
@@ -20,18 +20,18 @@ export class FileVersions {
     this.#remainingBytes = maxBytes;
   }
 
-  /** A version by its id; undefined where it was not read. */
+  /** Returns a version by its id; undefined if it was not read. */
   get(id: string): Version | undefined {
     return this.#versions.get(id);
   }
 
-  /** A file as it stood in a commit. */
+  /** Returns a file's version in a commit. */
   async at(commit: string, path: string): Promise<Version | undefined> {
     for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.parse(content);
     return undefined;
   }
 
-  /** A file as it stands in the working tree; of others than those that are included nothing is known. */
+  /** Returns a file's version in the working tree. Only included files are known. */
   inWorkingTree(file: string | undefined): Version | undefined {
     return file === undefined ? undefined : this.parse(readFileSync(file));
   }
@@ -40,7 +40,7 @@ export class FileVersions {
     return { elements: this.#finder.in(content), includes: this.#finder.includesIn(content) };
   }
 
-  /** What a commit changed of the value in some files. */
+  /** Returns the changes of the value that a commit made in some files. */
   changesOf(files: CommitFiles["files"]): readonly Change[] {
     const before: PlacedElement[] = [];
     const after: PlacedElement[] = [];
@@ -48,7 +48,7 @@ export class FileVersions {
       const [newElements, ...oldElements] = [file.after, ...file.before].map((id) =>
         this.elementsOf(id, file.path),
       );
-      // A merge has it from one of those that it brings together.
+      // The merge took this version from one of its parents.
       if (oldElements.some((old) => JSON.stringify(old) === JSON.stringify(newElements))) continue;
       before.push(...(oldElements[0] ?? []));
       after.push(...(newElements ?? []));
@@ -56,14 +56,14 @@ export class FileVersions {
     return changesBetween(before, after);
   }
 
-  /** What a version says of the value; nothing where it was not read. */
+  /** Returns the value's elements in a version; empty if the version was not read. */
   elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
     return id === undefined
       ? []
       : (this.#versions.get(id)?.elements ?? []).map((element) => ({ ...element, path }));
   }
 
-  /** Reads versions, the newest first, as far as there is room for them. */
+  /** Reads versions, newest first, up to the size limit. */
   async read(files: CommitFiles["files"]): Promise<void> {
     const ids = files.flatMap(({ after, before }) => [after, ...before]).filter((id) => id !== undefined);
     const pendingIds = [...new Set(ids)].filter((id) => !this.#versions.has(id));
@@ -79,7 +79,7 @@ export class FileVersions {
     this.#unreadCount += pendingIds.length - readCount;
   }
 
-  /** Sentences: what the history does not tell, and why. */
+  /** Explains in sentences what the history lacks, and why. */
   async missing(): Promise<readonly string[]> {
     const missing: string[] = [];
     if ((await this.#git.text("rev-parse", "--is-shallow-repository")).trim() === "true")

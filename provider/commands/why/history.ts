@@ -9,24 +9,23 @@ import { type CommitFiles, CommitGraph, commitsOfSettings, mergedFiles } from ".
 import { FileVersions } from "./file-versions";
 import { includeEvents } from "./include-changes";
 
-/** What git tells of a value, the newest first, and what it can't tell. */
+/** A value's history in git, newest first, with its gaps. */
 export interface ValueHistory {
   readonly events: readonly HistoryEvent[];
   readonly missing: readonly string[];
-  /** Whether other files than those that are asked for had to be looked at, since these never had it. */
+  /** Whether the history comes from other files, because the requested files never contained the value. */
   readonly isOfOtherFiles: boolean;
 }
 
-/** So many bytes of all versions are read. */
+/** The most bytes to read from all versions. */
 const MAX_BYTES = 6 * 1024 ** 3;
 
 /**
- * The history of a value in settings files: what each commit changed of it, however it was written and in whichever of the files, and
- * where it came from when it was moved there from another one. Each file's history is that of the repository that keeps it, whatever the
- * working directory is: a submodule or a nested repository has its own. Reads every version of the files once. Never throws: what git can't tell
- * is told.
+ * Returns a value's history in settings files: the changes of each commit, in any spelling and file, including the source of a move. Each
+ * file's history comes from its own repository, independent of the working directory: submodules and nested repositories have their own
+ * histories. Reads every version of the files once. Never throws: reports the gaps instead.
  *
- * @param files paths, relative to the working folder.
+ * @param files paths, relative to the working directory.
  * @param value in canonical form.
  */
 export async function historyOf(
@@ -47,7 +46,7 @@ export async function historyOf(
         : await readRepositoryHistory(repository, repositoryFiles, value, mostBytes),
     );
   }
-  // That another repository never had it is no reason to look at its other files.
+  // If one repository's requested files have events, leave out other repositories' unrelated files.
   const hasOwnEvents = histories.some(({ events, isOfOtherFiles }) => events.length > 0 && !isOfOtherFiles);
   const relevant = hasOwnEvents ? histories.filter(({ isOfOtherFiles }) => !isOfOtherFiles) : histories;
   return {
@@ -82,13 +81,13 @@ async function readRepositoryHistory(
   }
 }
 
-/** Histories of several repositories as one, the newest first; each stays in the order that git gives it. */
+/** Merges histories of several repositories, newest first; each keeps git's order. */
 function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly HistoryEvent[] {
   const queues = histories.map((events) => [...events]);
   const merged: HistoryEvent[] = [];
   const getTime = (events: readonly HistoryEvent[]): string => {
     const [event] = events;
-    // What is not committed is newer than all that is.
+    // Uncommitted changes are newer than all commits.
     return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.at ?? "~");
   };
   for (;;) {
@@ -99,7 +98,7 @@ function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly 
   }
 }
 
-/** What came or went with a file, but for what came or went in it at once, which is told already. */
+/** Removes include changes that the direct changes already cover. */
 function excludeChangedPaths(
   changes: readonly Change[],
   includeChanges: readonly Change[],
@@ -111,7 +110,7 @@ function excludeChangedPaths(
 class HistoryReader {
   readonly #git: GitReader;
   readonly #versions: FileVersions;
-  /** The settings file that is asked about, in the repository. */
+  /** The path of the requested settings file in the repository. */
   #topPath = "";
 
   constructor(git: GitReader, value: string, maxBytes: number) {
@@ -119,7 +118,7 @@ class HistoryReader {
     this.#versions = new FileVersions(git, value, maxBytes);
   }
 
-  /** @param files by their path in the repository, as they are called from here. */
+  /** @param files maps paths in the repository to paths relative to the working directory. */
   async history(files: ReadonlyMap<string, string>): Promise<ValueHistory> {
     const git = this.#git;
     if ((await git.text("rev-list", "--all", "--max-count=1")).trim() === "")
@@ -147,9 +146,9 @@ class HistoryReader {
   }
 
   /**
-   * What commits changed, newest first; of what came from another file, or stood in one that is included no more, that file's past too.
+   * Finds the changes that commits made, newest first. Also follows files that elements moved from, and files that are no longer included.
    *
-   * @param trackedPaths the files that are meant, to which those are added. Undefined: all.
+   * @param trackedPaths the files to follow; the method adds those that it finds. Undefined: all files.
    */
   async #findChanges(
     commits: readonly CommitFiles[],
@@ -191,12 +190,12 @@ class HistoryReader {
     return committedChanges;
   }
 
-  /** What came and went in one commit by what files include. */
+  /** Finds the elements that a commit added or removed by changing includes. */
   async #findIncludeChanges(commit: string, files: CommitFiles["files"]): ReturnType<typeof includeEvents> {
     const events: Awaited<ReturnType<typeof includeEvents>>["events"][number][] = [];
     const removedPaths: string[] = [];
     for (const { path, before, after } of files) {
-      // Of what was not read nothing is told.
+      // Skip files with unread versions: their changes are unknown.
       if ([after, ...before].some((id) => id !== undefined && this.#versions.get(id) === undefined)) continue;
       const [current, ...previous] = [after, ...before].map((id) =>
         id === undefined ? undefined : this.#versions.get(id),
@@ -214,7 +213,7 @@ class HistoryReader {
     return { events, gone: removedPaths };
   }
 
-  /** With what merges took for nothing: a file as it was before one of the branches had changed it. */
+  /** Adds changes that merges discarded by keeping a file's state from before a branch changed it. */
   async #addUndoneByMerge(
     changes: readonly Committed[],
     commits: readonly CommitFiles[],
@@ -237,7 +236,7 @@ class HistoryReader {
       if (knownChanges.has(`${commit} ${path}`)) continue;
       const [old, now] = [this.#versions.elementsOf(before, path), this.#versions.elementsOf(after, path)];
       if (JSON.stringify(old) === JSON.stringify(now)) continue;
-      // What the branch had never changed is what another one brought.
+      // This parent's branch did not change the file, so the difference comes from another branch.
       const base = await this.#readMergeBase(graph, commit, parent, path);
       if (JSON.stringify(base) === JSON.stringify(old)) continue;
       for (const change of changesBetween(old, now))
@@ -249,7 +248,7 @@ class HistoryReader {
     return [...changes, ...undoneChanges].sort((one, other) => getOrder(one) - getOrder(other));
   }
 
-  /** What a file said where one parent of a merge parted from the others. */
+  /** Reads the value's elements in a file at the merge base of one parent and the others. */
   async #readMergeBase(
     graph: CommitGraph,
     merge: string,
@@ -264,9 +263,9 @@ class HistoryReader {
   }
 
   /**
-   * What stands in the files and is not committed.
+   * Returns uncommitted changes.
    *
-   * @param trackedPaths to which the files are added that are included no more.
+   * @param trackedPaths the method adds files that are no longer included.
    */
   async #readUncommitted(
     files: ReadonlyMap<string, string>,

@@ -1,38 +1,38 @@
 import { posix } from "node:path";
 import type { Element, HistoryEvent, PlacedElement } from "../../gitops/why-schema";
 
-/** What one version of a file says: of the value, and what it includes. */
+/** The parsed version of a file: elements of the value, and includes. */
 export interface Version {
   readonly elements: readonly Element[];
-  /** As they are written. */
+  /** As written in the file. */
   readonly includes: readonly string[];
 }
 
-/** A file of which two versions are compared; undefined where it was not there. */
+/** Two versions of a file; undefined if the file did not exist. */
 export interface IncludeChange {
-  /** Relative to the repository's top folder. */
+  /** Relative to the repository's top directory. */
   readonly path: string;
   readonly before: Version | undefined;
   readonly after: Version | undefined;
 }
 
-/** How deep files include each other; no team's are deeper. */
+/** The most levels of nested includes to follow; deeper ones are not realistic. */
 const MAX_DEPTH = 8;
 
 /**
- * What came with a line of `include` that is new, or went with one that is there no more: the elements of the file that it names, and
- * of those that this one includes. What the top file comes to on another way all the while, neither came nor went.
+ * Returns the elements that a new or removed `include` line added or removed: those of the included file and of its own includes. Leaves
+ * out elements that the top file still reaches through another include.
  *
- * @param topPath the settings file that is asked about.
- * @param read a file as it stood before or after the change; undefined where it was not there.
- * @returns the events, and the files that are included no more and had it, whose past is a part of the story.
+ * @param topPath the requested settings file.
+ * @param read reads a file before or after the change; undefined if it did not exist.
+ * @returns the events, and the files that are no longer included and contained the value: their history is relevant too.
  */
 export async function includeEvents(
   { path, before, after }: IncludeChange,
   topPath: string,
   read: (side: "before" | "after", path: string) => Promise<Version | undefined>,
 ): Promise<{ readonly events: readonly IncludeEvent[]; readonly gone: readonly string[] }> {
-  // A file that is gone includes nothing; who included it says so.
+  // A deleted file has no includes; the change to the file that included it reports the removal.
   if (after === undefined) return { events: [], gone: [] };
   const [old, current] = [before, after].map((one) => listIncludedPaths(path, one));
   const events: IncludeEvent[] = [];
@@ -57,12 +57,12 @@ export async function includeEvents(
   return { events, gone: removedPaths };
 }
 
-/** An event that a line of `include` brought. */
+/** An event that an `include` line caused. */
 export type IncludeEvent = Pick<HistoryEvent, "before" | "after"> & Required<Pick<HistoryEvent, "include">>;
 
 function listIncludedPaths(path: string, version: Version | undefined): ReadonlySet<string> {
   const names = (version?.includes ?? []).map((name) => posix.join(posix.dirname(path), name));
-  // A line end would ask git for something else.
+  // A line break would change the request to git.
   return new Set(names.filter((name) => !/^\.\.(?:\/|$)|[\n\0]/.test(name)));
 }
 

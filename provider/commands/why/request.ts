@@ -1,18 +1,17 @@
 import { type Host, type RemotePlace, requestPage } from "../../gitops/remote-place";
 import type { ChangeRequest } from "../../gitops/why-schema";
 
-/** How a host names a request in the message of what it merges or squashes. */
+/** A host's format for naming a request in the message of a merge or squash. */
 interface RequestPattern {
-  /** The host that writes it. */
   readonly host: Host;
   readonly pattern: RegExp;
-  /** Whether it stands in the first line. Default: in any line of its own, the last one of which is the host's. */
+  /** Whether the pattern matches the first line. Default: any line; the last match is the host's. */
   readonly isSubject?: true;
-  /** Whether only a commit with several parents has it. */
+  /** Whether only merge commits use the format. */
   readonly isOfMerge?: true;
 }
 
-/** The request's number is the last group, and the project the one before it, if the host names it. */
+/** The last group is the request's number. The group before it is the project, if the host names it. */
 const REQUEST_PATTERNS: readonly RequestPattern[] = [
   { host: "github", pattern: /^Merge pull request #(\d{1,9}) from /, isSubject: true, isOfMerge: true },
   { host: "github", pattern: /\(#(\d{1,9})\)$/, isSubject: true },
@@ -23,10 +22,10 @@ const REQUEST_PATTERNS: readonly RequestPattern[] = [
 ];
 
 /**
- * The pull requests or merge requests that a commit's message tells of. The one in the form of the remote's host comes first; every
- * other one is only claimed, since whoever writes a commit can write that too.
+ * Returns the pull requests or merge requests that a commit message names. A request in the remote host's format comes first. All others
+ * are only claimed, because any author can write them.
  *
- * @param remote where the repository's remote is. Undefined: not known, so that all is only claimed.
+ * @param remote the repository's remote. Undefined: not known, so all requests are only claimed.
  * @param isMerge whether the commit has several parents.
  */
 export function requestsIn(
@@ -36,7 +35,7 @@ export function requestsIn(
 ): readonly ChangeRequest[] {
   const subject = (message.split("\n", 1)[0] ?? "").trimEnd();
   const requests = REQUEST_PATTERNS.flatMap((requestPattern): ChangeRequest[] => {
-    // Elsewhere, `(#12)` is an issue.
+    // On other hosts, `(#12)` is an issue.
     const isIssue = requestPattern.pattern.source.startsWith("\\(#");
     if (isIssue && remote?.host !== undefined && remote.host !== "github") return [];
     const matches = requestPattern.isSubject
@@ -48,7 +47,7 @@ export function requestsIn(
       const isOwnProject = project === "" || isRemoteProject(remote, project);
       const name =
         requestPattern.host === "gitlab" ? `${isOwnProject ? "" : project}!${number}` : `#${number}`;
-      // The host's own line is below what an author has typed.
+      // The host appends its own line below the author's text.
       const isFromHost = requestPattern.host === remote?.host && isOwnProject && index === matches.length - 1;
       if (!isFromHost || (requestPattern.isOfMerge && !isMerge)) return { name, isClaimed: true };
       const url = requestPage(remote, number);

@@ -7,7 +7,7 @@ import type { Above, ToldByFiles } from "../../gitops/why-schema";
 import { coveringValues } from "../../settings/coverage";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** What settings say of a value: what is declared, what has ended, and what was taken out; and what stands above it. */
+/** Returns what the settings declare, expired or removed for a value, and the entries that cover it. */
 export function toldByFiles(
   settings: Settings,
   value: string,
@@ -61,7 +61,7 @@ export function toldByFiles(
   };
 }
 
-/** Of each file, over which ones it is included: the shortest way. */
+/** Builds the shortest chain of includes to each file. */
 function buildIncludeChains({ file, files }: Settings): ReadonlyMap<string, readonly string[]> {
   const readFile = readerFrom(file);
   const knownFiles = new Set(files.map((path) => normalize(path)));

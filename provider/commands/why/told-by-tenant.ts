@@ -13,19 +13,19 @@ import { standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** How the tenant is asked. */
+/** Options for querying the tenant. */
 export interface AskingTenant {
-  /** Days of mail; 0: none is asked for. */
+  /** How many days of mail to read; 0 reads none. */
   readonly days: number;
   readonly maxPages?: number;
   readonly now: Date;
-  /** The tenant's own domains, as its files say. */
+  /** The tenant's own domains from its files. */
   readonly ownDomains: readonly string[];
 }
 
 /**
- * What the tenant holds of a value and what its mail says: reads its lists, and threats and reports of some days. Never throws: what the
- * service does not answer is told.
+ * Returns a value's actual state and the evidence from mail: reads the tenant's lists, and threats and reports of some days. Never throws:
+ * reports failed requests instead.
  */
 export async function toldByTenant(
   client: SettingsClient,
@@ -83,7 +83,7 @@ export async function toldByTenant(
       withoutUndefined({ kind, key, list: listName, verdictScope }),
     ]),
   );
-  // Of what is nowhere, the mail may still say why it once was.
+  // For a value on no list, the mail may still explain why it was once listed.
   const mailSubjects: readonly Omit<ToldByMail, "evidence" | "without">[] =
     subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
   const mailEvidence = mailSubjects.flatMap(({ kind, key, list: listName, verdictScope }): ToldByMail[] => {

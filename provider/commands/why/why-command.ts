@@ -27,8 +27,8 @@ interface Options extends JournalOptions, OutputOptions<(typeof FORMATS)[number]
 }
 
 /**
- * `email-security why`: all that is known of one value: files, git, rollouts, the tenant and its mail. Reads only. Exit codes: 0 all is
- * told, 2 something could not be asked, 1 error.
+ * `email-security why`: shows everything known about a value, from files, git, rollouts, the tenant and its mail. Read-only. Exit codes: 0
+ * complete, 2 a source could not be queried, 1 error.
  */
 export function whyCommand(): Command {
   const command = new Command("why")
@@ -103,7 +103,7 @@ async function buildStory(
   const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...targetOptions });
   const declarations = toldByFiles(settings, value);
   const journalUrl = await journalToRead(options.database);
-  // Before the tenant is asked: a limit to keep to would make a journal.
+  // Read rollouts before querying the tenant: a shared rate limit would create a journal.
   const rolloutHistory = await readValueRollouts(value, named, journalUrl);
   const [history, tenant] = await Promise.all([
     historyOf(settings.files, value),
@@ -124,7 +124,7 @@ async function buildStory(
     tenant:
       tenant.host === undefined
         ? undefined
-        : // Without --tenant it is the environment's that was asked, which has no name here.
+        : // Without --tenant, the environment's API key selects the tenant, and its name is unknown.
           withoutUndefined({ host: tenant.host, name: options.tenant && named?.target.name }),
     at: now.toISOString(),
     files: declarations.files,
@@ -144,13 +144,13 @@ async function buildStory(
   return { format: WHY_FORMAT, ...story };
 }
 
-/** The tenant that a file is of; else why it is none. */
+/** The tenant of a file, or why it could not be determined. */
 interface TenantLookup {
   readonly named?: TenantNamed;
   readonly missing?: readonly string[];
 }
 
-/** Where there is a targets file, its one tenant that has this settings file. */
+/** Finds the only tenant with this settings file, if a targets file exists. */
 async function findTenantOfFile(file: string, targetsFile: string): Promise<TenantLookup> {
   if (targetsFile === TARGETS_FILE && !existsSync(targetsFile)) return {};
   const name = printable(targetsFile);
@@ -203,7 +203,7 @@ async function readWhyTenant(
   }
 }
 
-/** What rollouts did, where there are any: with a targets file, and a journal. */
+/** Reads what rollouts did to a value; requires a targets file and a journal. */
 async function readValueRollouts(
   value: string,
   namedTenant: TenantNamed | undefined,
@@ -212,7 +212,7 @@ async function readValueRollouts(
   if (namedTenant === undefined) return { missing: [] };
   const { DEFAULT_JOURNAL, openDatabase } = await import("../../rollout/database/open-database.js");
   const journalUrl = existingUrl ?? DEFAULT_JOURNAL;
-  // To open a journal that is not there would make one.
+  // Opening a missing journal would create it.
   if (existingUrl === undefined && !existsSync(journalUrl))
     return {
       missing: [

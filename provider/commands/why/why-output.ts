@@ -4,7 +4,7 @@ import { Paper } from "../../render/paper";
 import { formatJson } from "../../settings/text";
 import { whyReport } from "./why-report";
 
-/** A story for a terminal. Nothing from outside does anything in it. */
+/** Renders a value's story for a terminal. Escapes control characters from outside. */
 export function whyText(
   story: WhyStory,
   { color = false, width = 80 }: { readonly color?: boolean; readonly width?: number } = {},
@@ -26,7 +26,7 @@ export function whyText(
 
 const LABEL_WIDTH = "journal".length;
 
-/** A story as Markdown: what came from outside stands in code spans. */
+/** Renders a value's story as Markdown; text from outside is in code spans. */
 export function whyMarkdown(story: WhyStory): string {
   const { title, about, parts } = whyReport(story);
   const lines = [`## ${markdownWords(title)}`, "", markdownWords(about)];

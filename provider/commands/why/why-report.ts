@@ -14,27 +14,27 @@ import { counted, day, given, join, minute, say, type Words } from "../../render
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { restOf, storyOf, subjectsOf, type WhySubject } from "./why-subjects";
 
-/** One line of a story, with where it is known from, and what is told below it. */
+/** A line of a story with its source, and details below it. */
 export interface WhyLine {
   readonly from: string;
   readonly words: Words;
   readonly more: readonly Words[];
 }
 
-/** A story as text and Markdown show it. */
+/** The view of a story that the text and Markdown renderers share. */
 export interface WhyReport {
   readonly title: Words;
   readonly about: Words;
   readonly parts: readonly WhyPart[];
 }
 
-/** What stands under one heading. */
+/** The content below one heading. */
 export interface WhyPart {
   readonly title: Words;
   readonly lines: readonly WhyLine[];
 }
 
-/** A story in words. */
+/** Builds the view of a story. */
 export function whyReport(story: WhyStory): WhyReport {
   const { value, file, tenant, at, above, missing } = story;
   const toLines = (text: readonly Words[], source: string): WhyLine[] =>
@@ -67,7 +67,7 @@ export function whyReport(story: WhyStory): WhyReport {
   };
 }
 
-/** What is told now and of the past; each list and scope under headings of its own, where it stands in several. */
+/** Builds the parts for the present and the past. A value in several lists or scopes gets separate headings for each. */
 function buildParts(story: WhyStory): readonly WhyPart[] {
   const subjects = subjectsOf(story);
   const historyTitle = story.isHistoryOfOtherFiles
@@ -116,7 +116,7 @@ function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly Wh
   return lines;
 }
 
-/** What the service's reference tells of the end of a VIP. */
+/** How the service's reference describes the removal of a VIP. */
 const VIP_REMOVAL_TEXT = {
   excluded:
     "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
@@ -220,7 +220,7 @@ function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): rea
       return [{ from: "tenant", at: new Date(at).toISOString(), words: text, more: [] }];
     }),
   ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
-  // Commits stay in git's order, whatever their clocks said.
+  // Commits stay in git's order, whatever their dates are.
   const lines: DatedLine[] = [];
   for (const item of committed) {
     while (others[0] !== undefined && item.at !== undefined && (others[0].at ?? "") >= item.at)
@@ -300,7 +300,7 @@ function buildEventLine(event: HistoryEvent): DatedLine {
     ? say`a merge did not take over what a branch had: ${changeText}`
     : changeText;
   const text = commit === undefined ? say`not committed yet: ${eventText}` : eventText;
-  // When it came into this history: an author's date stays what it was through a rebase, however long that is after.
+  // Use the committer date: a later rebase keeps the author date, but the change entered this history then.
   return { from: "git", at: commit?.committedAt ?? commit?.at, words: text, more: details };
 }
 

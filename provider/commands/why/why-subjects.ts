@@ -1,16 +1,16 @@
 import type { PlacedElement, WhyStory } from "../../gitops/why-schema";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 
-/** As what a value stands somewhere: on a list, in a scope, or among the VIPs. */
+/** A place where a value is declared or exists: a list and scope, or the VIPs. */
 export interface WhySubject {
   readonly kind: "entry" | "vip";
-  /** Of entries. */
+  /** For entries only. */
   readonly list?: string | undefined;
-  /** Of entries. Default: all mail. */
+  /** For entries only. Default: all mail. */
   readonly verdictScope?: string | undefined;
 }
 
-/** As what a value stands now, in files or at the tenant, each once: what files declare first. */
+/** Returns the value's present subjects in files or at the tenant, without duplicates, those from files first. */
 export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[] {
   const subjects = new Map<string, WhySubject>();
   for (const item of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
@@ -21,13 +21,13 @@ export function subjectsOf({ files, held = [] }: WhyStory): readonly WhySubject[
   return [...subjects.values()];
 }
 
-/** What of a story is of one of them. A change from one list to the other is of both. */
+/** Selects the parts of a story about one subject. A move between lists belongs to both. */
 export function storyOf(story: WhyStory, subject: WhySubject): WhyStory {
   const id = getSubjectId(subject);
   return selectStory(story, (ids) => ids.includes(id));
 }
 
-/** What of a story's past is of none of them. */
+/** Selects the parts of a story about none of the subjects. */
 export function restOf(story: WhyStory, subjects: readonly WhySubject[]): WhyStory {
   const knownIds = subjects.map(getSubjectId);
   return selectStory(story, (ids) => !ids.some((id) => knownIds.includes(id)));

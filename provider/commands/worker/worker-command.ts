@@ -14,8 +14,8 @@ interface WorkerOptions {
 }
 
 /**
- * `email-security worker`: changes tenants of rollouts whose journal is in a PostgreSQL database, until SIGINT or SIGTERM.
- * Exit codes: 0 it was asked to end; 1 error.
+ * `email-security worker`: changes tenants for rollouts whose journal is in a PostgreSQL database, until SIGINT or SIGTERM. Exit codes: 0
+ * stopped on request, 1 error.
  */
 export function workerCommand(): Command {
   return withHelp(
