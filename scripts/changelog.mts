@@ -17,7 +17,7 @@ export function released(changelog: string, version: string, date: string): stri
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }
 
-/** Returns the section of a version without its heading; undefined if there is no section or it is empty. */
+/** Returns the section of a version without its heading; undefined if there is no such section. */
 export function partOf(changelog: string, version: string): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((candidate) => candidate.split(/\s/, 1)[0] === version);

@@ -48,8 +48,8 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
 }
 
 /**
- * Puts Pulumi's generators into a directory, disguised as a language host: the CLI finds it if the directory is first
- * on PATH. It only generates packages and programs; see the program itself.
+ * Puts Pulumi's generators into a directory, under the name of a language host. The CLI finds it if the directory is
+ * first on PATH. It only generates packages and programs; see the program itself.
  */
 export async function placeGenerator(
   language: (typeof SDK_LANGUAGES)[number],

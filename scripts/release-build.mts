@@ -1,7 +1,7 @@
 /**
- * `npm run release:build`: builds all release artefacts in `dist/release/`, with a directory for each destination. It
- * publishes nothing. It requires Python. If Maven or the .NET SDK is missing, it skips the packages for Java or .NET
- * and reports that; for a release, this is an error.
+ * `npm run release:build`: builds everything that a release publishes in `dist/release/`, with a directory for each
+ * destination. It publishes nothing. It requires Python. If Maven or the .NET SDK is missing, it skips the packages for
+ * Java or .NET and reports that; in GitHub Actions, this is an error.
  *
  *   npm run release:build [-- --only linux-amd64,node]
  *

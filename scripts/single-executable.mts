@@ -10,7 +10,7 @@ import { type Platform, placeNode, thisPlatform } from "#scripts/node-programs";
 const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
 
-/** Marks a Node.js that contains a program; the same for all builds. */
+/** The fuse that marks a Node.js program with an embedded script; the same for all builds. */
 const SENTINEL_FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
 /** No snapshot and no V8 code cache: both depend on the platform and aren't reproducible. */

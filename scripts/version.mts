@@ -9,8 +9,8 @@ export function versionOf(root: string): string {
 }
 
 /**
- * Writes a version into the package's manifest, the dependencies of the examples, the lock file, and the docs.
- * Generated files take their version from these.
+ * Writes a version into the package's manifest, the examples, the lock file, and the docs. Generated files take their
+ * version from these.
  */
 export function writeVersion(root: string, version: string): void {
   const current = versionOf(root);

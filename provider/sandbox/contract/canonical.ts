@@ -24,7 +24,7 @@ export function canonicalValue(type: EntryType, text: string): string | undefine
 }
 
 /**
- * Returns a domain in lower case, with IDNs as punycode and no trailing dot. Requires at least two labels, because mail
+ * Returns a domain in lower case, as punycode and without a trailing dot. Requires at least two labels, because mail
  * domains of organizations always have them.
  */
 export function canonicalDomain(text: string): string | undefined {

@@ -87,7 +87,7 @@ const retryAfterHeader = {
   },
 };
 
-/** Lists the errors of any endpoint and of this one, sorted by status. */
+/** Lists the error responses of this endpoint, including those of any endpoint, sorted by status. */
 function listErrorStatuses(route: Route): [status: number, description: string][] {
   const routeStatuses = Object.keys(route.refusals ?? {}).map(Number);
   const invalid = route.query || route.body ? [400] : [];

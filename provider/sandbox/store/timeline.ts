@@ -8,7 +8,7 @@ export interface Period {
   until: string;
 }
 
-/** Earlier times are clamped to this: a timestamp of another length would not compare correctly as text. */
+/** The lower bound of a period: an earlier timestamp has another length and would not compare correctly as text. */
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 
 /** Returns the period of that many minutes that ends at `at`. */
