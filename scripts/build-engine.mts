@@ -21,18 +21,18 @@ import { withLock } from "../provider/dist/engine/lock.js";
 import { describeFailure, runCommand } from "../provider/dist/engine/run-command.js";
 import { formatVersion, isAtLeast, parseVersion, type Version } from "../provider/dist/engine/version.js";
 
-/** How an engine is built. */
+/** Options for building an engine. */
 export interface BuildOptions {
-  /** Default: the process's own. */
+  /** Default: the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  /** Told every second how far it is, for one line that is written over. Default: `log`, every 15 seconds. */
+  /** Receives the progress every second, for a status line that overwrites itself. Default: `log`, every 15 seconds. */
   readonly onProgress?: ((status: string) => void) | undefined;
 }
 
 interface BuildContext {
   readonly env: NodeJS.ProcessEnv;
-  /** The directory of engines in the cache; may not exist yet. */
+  /** The cache directory for engines; may not exist yet. */
   readonly engineFolder: string;
   readonly log: (line: string) => void;
   readonly progress: (status: string) => void;
@@ -47,8 +47,9 @@ const COMPILE_REMEDY =
   "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
 
 /**
- * Builds the Pulumi CLI from Go modules whose sums are pinned, for machines that reach only package registries. It takes some four
- * minutes once, and is kept in the cache folder, where `requireEngine` finds it. Several processes may call it at once.
+ * Builds the Pulumi CLI from Go modules with pinned checksums, for machines that can reach only package registries. The
+ * build takes about four minutes. The result stays in the cache directory, where `requireEngine` finds it. Several
+ * processes can call this at once.
  *
  * @returns the absolute path of the `pulumi` program.
  */
@@ -81,7 +82,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
   });
 }
 
-/** The reason for a failed build, and how to fix it. */
+/** Creates an error that says why the build failed and how to fix it. */
 function buildError(message: string, remedy: string): Error {
   return new Error(
     `The Pulumi CLI can't be built: ${message}.\nTo fix it: ${remedy}. Or install Pulumi: https://www.pulumi.com/docs/iac/download-install/`,
@@ -89,11 +90,10 @@ function buildError(message: string, remedy: string): Error {
 }
 
 /**
- * Makes an installation that is there whole or not at all: `fill` works in a folder beside the final one, which takes
- * its name when all is done. Of two processes one does the work and the other waits for it. What a killed process
- * left behind is removed by the next one.
+ * Creates an installation atomically: `populate` fills a temporary directory, which is renamed when it is complete. If
+ * two processes do this at once, one waits for the other. The next run removes the remains of a killed process.
  *
- * @param populate puts the programs into `<folder>/bin`
+ * @param populate puts the programs into `<directory>/bin`
  */
 async function installAtomically(
   { engineFolder, log }: BuildContext,
@@ -126,14 +126,14 @@ async function installAtomically(
   return await withLock(`${installationDirectory}.lock`, createInstallation, { onWait: logWait });
 }
 
-/** A Go program and the folder of the go.mod and go.sum that pin all it is built from. */
+/** A Go program, and the directory whose go.mod and go.sum pin its dependencies. */
 interface GoProgram {
   folder: string;
-  /** The package with its `main`. */
+  /** The package that contains `main`. */
   package: string;
-  /** As in `3.259.0`. */
+  /** For example `3.259.0`. */
   version: string;
-  /** The oldest Go that builds it. */
+  /** The minimum version of Go. */
   goVersion: Version;
 }
 
@@ -146,7 +146,10 @@ function readGoModule(directory: string, module: string, path: string): GoProgra
   return { folder: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
 }
 
-/** The environment for `go`: the user's proxy and caches as they are, and nothing that would make another program of it. */
+/**
+ * Returns the environment for `go`. It keeps the user's proxy and caches, but drops settings that would change the
+ * built program.
+ */
 async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<NodeJS.ProcessEnv> {
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
@@ -160,7 +163,7 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
 
   const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
   const version = parseVersion(release);
-  // Since 1.21 Go gets a newer Go by itself, from the module proxy, unless it is told not to.
+  // Since 1.21, Go downloads a newer toolchain from the module proxy unless the user disables that.
   const mayUpgrade = /\bauto$/.test(toolchain);
   if (!version || !(isAtLeast(version, minimum) || mayUpgrade)) {
     throw buildError(
@@ -215,7 +218,7 @@ async function buildProgram(
   const buildResult = await runWithTicks(
     () => progress(`Compiling ${title}: ${compiled} packages of at most ${total}, ${elapsed()}`),
     () =>
-      // -v names each package that is compiled.
+      // -v prints each package as it is compiled, which shows the progress.
       runCommand(
         "go",
         ["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", output, program.package],
@@ -233,7 +236,7 @@ async function buildProgram(
   log(`Built ${title} in ${elapsed()}.`);
 }
 
-/** Copies `pulumi-resource-pulumi-nodejs`, by which the engine starts dynamic providers: Pulumi's own script, out of the CLI's modules. */
+/** Copies `pulumi-resource-pulumi-nodejs`, Pulumi's own script that starts dynamic providers, from the CLI's modules. */
 async function copyDynamicProviderLauncher(
   { folder }: GoProgram,
   bin: string,
@@ -252,9 +255,9 @@ async function copyDynamicProviderLauncher(
   chmodSync(join(bin, name), 0o755);
 }
 
-/** Checks that the built CLI runs here, and names the version that was asked for. */
+/** Checks that the built CLI runs on this machine and reports the expected version. */
 async function verifyEngine(command: string, cli: GoProgram, { env }: BuildContext): Promise<void> {
-  // Pulumi logs each of its commands in its home directory. This one is not the user's.
+  // Pulumi logs every command in its home directory, so this doesn't use the user's.
   const home = join(dirname(command), "..", "home");
   const result = await runCommand(command, ["version"], {
     env: { ...env, PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" },

@@ -1,10 +1,10 @@
 const UNRELEASED = "## Unreleased";
 
 /**
- * The changelog with what is unreleased under a version's heading, and the heading of what is unreleased above it, empty.
+ * Moves the unreleased changes under the heading of a version and leaves an empty section for unreleased changes.
  *
  * @param date such as `2026-11-23`
- * @throws {Error} when there is nothing to release, or the version has a part already.
+ * @throws {Error} if there is nothing to release, or the version already has a section.
  */
 export function released(changelog: string, version: string, date: string): string {
   if (partOf(changelog, version) !== undefined)
@@ -17,7 +17,7 @@ export function released(changelog: string, version: string, date: string): stri
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }
 
-/** What the changelog says of a version, without its heading; undefined when it says nothing of it. */
+/** Returns the section of a version without its heading; undefined if there is no such section. */
 export function partOf(changelog: string, version: string): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const section = sections.find((candidate) => candidate.split(/\s/, 1)[0] === version);

@@ -1,11 +1,11 @@
 /**
- * The one gate: types, lint and format, dead code, the direction of imports, packaging, the documentation
- * of what is public, spelling, the length of files. Runs all of them, says in a line each how it went, shows the output of those that failed, and exits
- * with 1 when there is one.
+ * Runs all static checks: types, lint and format, dead code, import directions, packaging, documentation of the public
+ * API, spelling, and file lengths. Prints one line for each check and the output of those that failed. Exits with 1 if
+ * a check fails.
  *
  *   npm run check [-- --changed]
  *
- * --changed  only those that the changes since the last commit concern
+ * --changed  run only the checks that apply to files changed since the last commit
  */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -20,20 +20,20 @@ interface Outcome {
 
 interface Check {
   name: string;
-  /** The files that it is about. */
+  /** The files that it applies to. */
   concerns: RegExp;
   run: () => Promise<Outcome>;
 }
 
 const CODE_FILES = /\.(?:[cm]?[jt]s|json)$/;
-/** What the compiler found the last time, so that it looks again only at what has changed since, and at who uses that. */
+/** Lets the compiler check only changed files and their dependents. */
 const TYPES_CACHE = "node_modules/.cache/types.tsbuildinfo";
 
-/** A longer file in `provider/` has more than one thing in it. */
+/** A longer file in `provider/` usually does more than one thing. */
 const MAX_LINES = 400;
 const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;
 
-// The longest first.
+// Slowest first, to shorten the total time.
 const checks: Check[] = [
   {
     name: "types",
@@ -51,19 +51,19 @@ const checks: Check[] = [
         TYPES_CACHE,
       ),
   },
-  // They run in a browser, and know no Node.js.
+  // These scripts run in a browser, without the types of Node.js.
   {
     name: "types of pages",
     concerns: /^provider\/fleet\/site\/browser\//,
     run: () => runTool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
   },
-  // Its errors of types are found above.
+  // The check "types" already reports type errors.
   {
     name: "documentation",
     concerns: /^(?:provider\/.*\.ts|typedoc\.json)$/,
     run: () => runTool("typedoc", "--emit", "none", "--skipErrorChecking"),
   },
-  // Of texts and of comments; a word that is right is added to docs/words.txt.
+  // Covers texts and comments. Add valid unknown words to docs/words.txt.
   {
     name: "spelling",
     concerns: /\.md$|^provider\/.*\.ts$|^cspell\.json$|^docs\/words\.txt$/,
@@ -105,7 +105,7 @@ const pendingChecks = checks
 await Promise.all(Array.from({ length: availableParallelism() }, runPendingChecks));
 process.exitCode = failureCount > 0 ? 1 : 0;
 
-/** Runs checks until none is waiting; as many of these go on at once as there are cores. */
+/** Runs checks until none is pending. There is one runner for each core. */
 async function runPendingChecks(): Promise<void> {
   for (const { name, run } of pendingChecks) {
     const startedAt = performance.now();
@@ -118,7 +118,7 @@ async function runPendingChecks(): Promise<void> {
   }
 }
 
-/** What git sees as changed since the last commit: files, with `/`, from the root of the repository. */
+/** Lists files changed since the last commit, with `/` as separator, relative to the repository root. */
 function listChangedFiles(): string[] {
   const names = execFileSync(
     "git",
@@ -130,7 +130,7 @@ function listChangedFiles(): string[] {
   return names.split("\0").map((line) => line.slice(3));
 }
 
-/** The packages as they would be published: their manifests and types, as each kind of importer resolves them. */
+/** Checks the manifests and types of the packages as published, for each kind of module resolution. */
 async function checkPackaging(): Promise<Outcome> {
   const outcomes = [await checkPackage("./provider"), await checkPackage("./sdk/nodejs")];
   return {
@@ -155,7 +155,7 @@ async function checkPackage(source: string): Promise<Outcome> {
     const tarball = join(directory, file);
     const results = [
       await runTool("publint", "run", tarball, "--strict"),
-      // Node.js 10 knew no `exports`; the package asks for a much later one.
+      // Node.js 10 doesn't support `exports`, and the package requires a much later version.
       await runTool("attw", tarball, "--profile=node16", "--no-emoji", "--no-color", "--format=ascii"),
     ];
     const failed = results.filter(({ ok }) => !ok);
@@ -165,7 +165,7 @@ async function checkPackage(source: string): Promise<Outcome> {
   }
 }
 
-/** The code in `provider/`, without what is built: no file is longer than the limit. */
+/** Checks the line limit of the files in `provider/`, except build output. */
 async function checkFileLengths(): Promise<Outcome> {
   const names = execFileSync(
     "git",
@@ -184,7 +184,7 @@ async function checkFileLengths(): Promise<Outcome> {
   return { ok: problems.length === 0, output: problems.join("\n") };
 }
 
-/** Runs a command of node_modules/.bin, which npm has put on PATH. */
+/** Runs a command from node_modules/.bin, which npm puts on PATH. */
 function runTool(command: string, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the quickstart example, run by the real Pulumi engine against the sandbox, step by step. Everything
- * it makes is in a temporary folder and in memory; nothing stays running.
+ * `npm run demo`: runs the quickstart example step by step, with the real Pulumi engine against the sandbox. All its
+ * data is in memory and in a temporary directory, and no process is left running.
  */
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -93,7 +93,7 @@ ${bold("Where to go next")}
 `);
 }
 
-/** Prints a sentence in lines that fit a terminal of 80 columns. */
+/** Wraps a sentence for a terminal of 80 columns. */
 function printParagraph(sentence: string): void {
   console.log(sentence.replace(/(.{1,76})(?:\s+|$)/g, "  $1\n").trimEnd());
 }
@@ -117,12 +117,12 @@ async function editProgram(from: string, to: string): Promise<void> {
   await writeFile(file, text.replace(from, to));
 }
 
-/** Runs the CLI and says in one line what it did and what the service saw. */
+/** Runs the CLI and prints one line with the result and the requests that the service received. */
 async function runPulumi(...args: string[]): Promise<string> {
   return await runAndReport(args, "succeeds");
 }
 
-/** The same of what is to fail. */
+/** Like {@link runPulumi}, for a command that must fail. */
 async function expectFailure(...args: string[]): Promise<string> {
   return await runAndReport(args, "fails");
 }
@@ -183,7 +183,7 @@ async function runEngine(args: string[], expected: ExpectedOutcome = "succeeds")
   });
 }
 
-/** The user's own tenant and Pulumi account are no business of a demo. */
+/** The demo must not use the user's own tenant or Pulumi account. */
 function withoutUserSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const ownVariables = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownVariables.test(name)));
@@ -199,14 +199,14 @@ async function changeInConsole(value: string, change: Record<string, string>): P
   if (!response.ok) throw new Error(`the console's request was answered ${response.status}`);
 }
 
-/** What the service holds beside what it held before the demo; only of one value, when it is given. */
+/** Prints the settings that the demo added to the service, or only those that contain `value`. */
 function printOwnSettings(value = ""): void {
   for (const line of listSettings()) {
     if (!initialSettings.includes(line) && line.includes(value)) console.log(`  ${line}`);
   }
 }
 
-/** What the service holds of the tenant, a line each. */
+/** Lists the tenant's settings in the service, one on each line. */
 function listSettings(): string[] {
   const line = (kind: string, value: string, comment: string): string =>
     `${kind.padEnd(6)} ${value.padEnd(27)} "${comment}"`;

@@ -1,9 +1,10 @@
 /**
- * The site of docs/: the pages that are made from code, the reference of the types by typedoc, then all pages by VitePress.
+ * Builds the documentation site: the pages generated from code, the type reference by typedoc, and then all pages by
+ * VitePress.
  *
  *   npm run docs [-- --serve]
  *
- * --serve  shows the site on this machine instead, and what changes in its pages as they are written
+ * --serve  serve the site on this machine instead, and reload pages as they change
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -10,14 +10,14 @@ import { completeSdks } from "#scripts/sdk-manifests";
 
 const run = promisify(execFile);
 
-/** The languages that programs over the native plugin are written in, by Pulumi's names of them. */
+/** The languages of the SDKs, by Pulumi's names. */
 export const SDK_LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as const;
 
 /**
- * Generates the SDKs of the native plugin with `pulumi package gen-sdk`. The same schema gives the same files.
+ * Generates the SDKs of the native plugin with `pulumi package gen-sdk`. The output is reproducible.
  *
  * @param schemaFile the plugin's schema, as JSON
- * @param directory gets a folder a language. What was in those is gone then; the rest of it stays.
+ * @param directory receives a subdirectory for each language. Existing ones are replaced; other files stay.
  */
 export async function generateSdks(schemaFile: string, directory: string): Promise<void> {
   const engine = await requireEngine();
@@ -48,19 +48,19 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
 }
 
 /**
- * Puts Pulumi's generators into a folder, as the language host that the CLI finds where the folder is first on PATH. It
- * generates packages and programs, and does nothing else: see the program itself.
+ * Puts Pulumi's generators into a directory, under the name of a language host. The CLI finds it if the directory is
+ * first on PATH. It only generates packages and programs; see the program itself.
  */
 export async function placeGenerator(
   language: (typeof SDK_LANGUAGES)[number],
   directory: string,
 ): Promise<void> {
-  // The program goes by the name it is started under.
+  // The program chooses its language by the name it is started with.
   const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
   await copyFile(await sdkGenerator(), join(directory, name));
 }
 
-/** The program with Pulumi's generators, which is built where it isn't there yet. */
+/** Returns the program with Pulumi's generators; builds it if it is missing. */
 export async function sdkGenerator(): Promise<string> {
   return await goProgram({
     name: "pulumi-language-generator",

@@ -8,22 +8,22 @@ import { cacheFolder } from "pulumi-email-security/engine";
 
 const run = promisify(execFile);
 
-/** A program that is built from Go modules. */
+/** A program to build from Go modules. */
 export interface GoProgram {
-  /** Its command's name, without `.exe`. */
+  /** The name of the command, without `.exe`. */
   readonly name: string;
-  /** The folder with the go.mod and go.sum that pin all it is built from. */
+  /** The directory whose go.mod and go.sum pin its dependencies. */
   readonly folder: string;
-  /** The package with its `main`. Default: the folder's own. */
+  /** The package that contains `main`. Default: the package of the directory. */
   readonly package?: string;
-  /** The variables that the linker sets, by their full name. */
+  /** Variables that the linker sets, by their qualified names. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 /**
- * A Go program from the user's cache folder; built where it isn't there yet, or was built from something else.
+ * Returns a Go program from the user's cache directory. Builds it if it is missing or its sources have changed.
  *
- * @returns the absolute path of the command, alone in its folder.
+ * @returns the absolute path of the command, which is alone in its directory.
  */
 export async function goProgram(program: GoProgram): Promise<string> {
   const { name, folder, variables = {} } = program;
@@ -44,7 +44,7 @@ export async function goProgram(program: GoProgram): Promise<string> {
   return command;
 }
 
-/** Of all that the program is built from but Go itself. */
+/** Hashes all inputs of the build except the Go toolchain. */
 async function hashSources(program: GoProgram): Promise<string> {
   const { folder, variables } = program;
   const digest = createHash("sha256").update(JSON.stringify([program.package, variables]));

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 
 /*
- * The signature that macOS wants of a program before it starts it on arm64: an "ad hoc" one, which says who nobody is and only
- * holds the digest of each page. It is what the linkers of Go and LLVM write (`cmd/internal/codesign` of Go), byte for byte.
+ * Creates the signature that macOS requires to start a program on arm64. It is an "ad hoc" signature: it has no
+ * identity and contains only the digest of each page. The result is identical to that of the linkers of Go and LLVM
+ * (`cmd/internal/codesign` of Go).
  */
 
 const MACH_O_64 = 0xfeedfacf;
@@ -19,16 +20,16 @@ const DIGEST_BYTES = 32;
 const SUPER_BLOB = 0xfade0cc0;
 const CODE_DIRECTORY = 0xfade0c02;
 const DIRECTORY_VERSION = 0x20400;
-/** Ad hoc, and by a linker. */
+/** The flags for "ad hoc" and "linker-signed". */
 const FLAGS = 0x20002;
 const SHA256 = 2;
 const MAIN_BINARY = 1n;
 
 /**
- * Signs a program for macOS, ad hoc.
+ * Adds an ad hoc signature to a macOS program.
  *
- * @param program for one processor (no "fat" file), without a signature
- * @param id what the signature calls it
+ * @param program for a single architecture (not a "fat" file), without a signature
+ * @param id the identifier in the signature
  */
 export function signAdHoc(program: Buffer, id: string): Buffer {
   if (program.readUInt32LE(0) !== MACH_O_64) throw new Error("This is no program for macOS.");
@@ -50,7 +51,7 @@ export function signAdHoc(program: Buffer, id: string): Buffer {
   [LC_CODE_SIGNATURE, COMMAND_BYTES, codeBytes, signatureBytes].forEach((value, offset) => {
     signed.writeUInt32LE(value, end + 4 * offset);
   });
-  // The signature is the last of the segment, whose size in memory is of whole pages.
+  // The signature is at the end of the segment, whose size in memory is a multiple of the page size.
   const linkEditBytes = BigInt(signed.length) - signed.readBigUInt64LE(linkEdit + 40);
   signed.writeBigUInt64LE(linkEditBytes, linkEdit + 48);
   const pageBytes = isArm(program) ? 0x4000 : 0x1000;
@@ -81,7 +82,7 @@ export function signAdHoc(program: Buffer, id: string): Buffer {
   return signed;
 }
 
-/** Where the commands of the two segments are, and where the commands end. */
+/** Finds the load commands of the two segments and the end of all load commands. */
 function findSegments(program: Buffer): { text: number; linkEdit: number; end: number; isSigned: boolean } {
   const segments = new Map<string, number>();
   let isSigned = false;

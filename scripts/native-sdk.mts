@@ -1,12 +1,12 @@
 /**
- * What the npm package of the native SDK for Node.js holds, in `sdk/nodejs/bin`: what was compiled of it for the package with
- * the dynamic resources, and the files there that it needs beside itself, each with all that it needs.
+ * Fills `sdk/nodejs/bin`, the content of the npm package of the native SDK for Node.js. It contains the compiled SDK
+ * and bundles of the files that the SDK imports from the package with the dynamic resources.
  */
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** @param root the repository's folder; the SDK is compiled already */
+/** @param root the repository root; the SDK must be compiled already */
 export async function buildNativeSdk(root: string): Promise<void> {
   const bin = join(root, "sdk", "nodejs", "bin");
   rmSync(bin, { recursive: true, force: true });

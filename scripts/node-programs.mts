@@ -9,20 +9,20 @@ import pinned from "./node-programs.json" with { type: "json" };
 
 const run = promisify(execFile);
 
-/** A system and its processor, by Pulumi's names of them. */
+/** An operating system and its architecture, by Pulumi's names. */
 export type Platform = keyof typeof pinned.wheels;
 
 export const PLATFORMS = Object.keys(pinned.wheels) as Platform[];
 
-/** The Node.js of all of them. */
+/** The version of Node.js for all platforms. */
 export const NODE_VERSION = pinned.version;
 
 /**
- * Puts the Node.js of a platform into a folder: from PyPI, where one version is to be had for each of them, and npm lacks
- * the one of Windows on arm64 and a current one of macOS on arm64. What was downloaded is kept in the user's cache folder, and is
- * what `node-programs.json` pins, or is not used.
+ * Puts the Node.js of a platform into a directory. It comes from PyPI, which has the same version for every platform.
+ * npm lacks Node.js for Windows on arm64 and a current one for macOS on arm64. Downloads stay in the user's cache
+ * directory and must match the digests in `node-programs.json`.
  *
- * @returns the program's file
+ * @returns the path of the program
  */
 export async function placeNode(platform: Platform, directory: string): Promise<string> {
   const wheel = await downloadWheel(platform);
@@ -38,7 +38,7 @@ export async function placeNode(platform: Platform, directory: string): Promise<
   return file;
 }
 
-/** A wheel is a zip. */
+/** A wheel is a zip archive. */
 const EXTRACT_SCRIPT = `
 import shutil, sys, zipfile
 wheel, member, target = sys.argv[1:]
@@ -50,7 +50,7 @@ export function isWindows(platform: Platform): boolean {
   return platform.startsWith("windows-");
 }
 
-/** The platform that this runs on. */
+/** Returns the platform of this machine. */
 export function thisPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;

@@ -7,15 +7,15 @@ import { type ArchivedFile, tarGz } from "#scripts/tar-gz";
 
 const NAME = "pulumi-resource-email-security";
 
-/** What an archive is for: a platform, or any that has Node.js. */
+/** The target of an archive: a platform, or any machine with Node.js. */
 export type ArchiveKind = Platform | "node";
 
 export const ARCHIVE_KINDS: readonly ArchiveKind[] = ["node", ...PLATFORMS];
 
 /**
- * The archives that a command's `--only linux-amd64,node` asks for; all of them where it is left out.
+ * Returns the kinds of archive that `--only linux-amd64,node` selects; all of them if it is undefined.
  *
- * @throws {Error} for a name that is none.
+ * @throws {Error} if a name is unknown.
  */
 export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
   if (only === undefined) return ARCHIVE_KINDS;
@@ -30,11 +30,12 @@ export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
 export const SUMS = "SHA256SUMS";
 
 /**
- * Makes the archives that Pulumi installs the native plugin from, and their sums. The same sources give the same bytes.
+ * Creates the archives from which Pulumi installs the native plugin, and the file with their digests. The output is
+ * reproducible.
  *
- * @param root the repository's folder; the plugin is built already
+ * @param root the repository root; the plugin must be built already
  * @param directory is emptied first
- * @param log told of each archive when it is done
+ * @param log receives a line for each completed archive
  */
 export async function makePluginArchives(
   root: string,
@@ -85,7 +86,7 @@ async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<Arc
   ];
 }
 
-/** Node.js's own, with those of all that it is made of. The wheels lack it; the packages of npm have it. */
+/** Returns the license of Node.js with those of its dependencies. The wheels lack it; the npm packages have it. */
 async function readNodeLicense(root: string): Promise<Buffer> {
   const modules = join(root, "node_modules");
   const nodePackage = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));

@@ -1,13 +1,13 @@
 /**
- * What the sources say of the resources and functions, for the plugin's schema: the JSDoc of interfaces, classes, functions,
- * types and constants, and of their members. Read from the syntax alone, without types, so it costs a moment.
+ * Reads the descriptions for the plugin's schema from the sources: the JSDoc of interfaces, classes, functions, types,
+ * constants and their members. It only parses the files, without type checking, so it is fast.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import type { DeclaredMember, DeclaredWords, Words } from "../provider/dist/plugin/schema/words.js";
 
-/** Where the words are about what the plugin offers. */
+/** The files that document what the plugin offers. */
 const SOURCES = [
   "resources/*.ts",
   "resources/functions/*.ts",
@@ -16,7 +16,7 @@ const SOURCES = [
   "client/schemas.ts",
 ];
 
-/** @param packageDirectory that of the package. */
+/** @param packageDirectory the directory of the package */
 export function pluginWords(packageDirectory: string): Words {
   return readDescriptions(
     globSync(SOURCES, { cwd: packageDirectory })
@@ -25,7 +25,7 @@ export function pluginWords(packageDirectory: string): Words {
   );
 }
 
-/** The words of all that the files declare at their top, by name. Members that an interface inherits are its own. */
+/** Reads the JSDoc of all top-level declarations, by name. An interface also gets the members that it inherits. */
 function readDescriptions(files: readonly string[]): Words {
   const descriptions = new Map<string, DeclaredWords>();
   const parents = new Map<string, readonly string[]>();
@@ -33,7 +33,7 @@ function readDescriptions(files: readonly string[]): Words {
     const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
     for (const statement of source.statements) {
       for (const [name, declaration] of readDeclarations(statement)) {
-        // A function is defined for every front under the name that it has in programs, where its words are.
+        // Each provider defines the function under its public name. The declaration with a doc comment wins.
         if (!descriptions.get(name)?.text) descriptions.set(name, declaration);
       }
       if (ts.isInterfaceDeclaration(statement)) parents.set(statement.name.text, getParentNames(statement));
@@ -85,7 +85,7 @@ function getParentNames(declaration: ts.InterfaceDeclaration): readonly string[]
   );
 }
 
-/** The JSDoc of a node without its tags: a line a paragraph, and links as what they link to. */
+/** Returns the JSDoc of a node without its tags. Each paragraph becomes one line, and links become their targets. */
 function getDocText(node: ts.Node): string {
   const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
   const text = ts.getTextOfJSDocComment(doc?.comment) ?? "";

@@ -1,5 +1,5 @@
 /**
- * Runs the Pulumi CLI that the set-up found, with the user's arguments, in the user's folder:
+ * Runs the Pulumi CLI found during setup, with the user's arguments, in the user's directory:
  *
  *   npm run pulumi -- up
  */
@@ -8,11 +8,11 @@ import { requireEngine } from "pulumi-email-security/engine";
 
 const engine = await requireEngine({ log: console.error });
 
-// The CLI decides what Ctrl-C means: it finishes the step it is at. This process only waits for it.
+// The CLI handles Ctrl-C itself: it finishes the current step. This process only waits for it.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 
 const child = spawn(engine.command, process.argv.slice(2), {
-  // npm runs scripts in the root, and tells where the user was.
+  // npm runs scripts in the root and passes the user's directory in INIT_CWD.
   cwd: process.env["INIT_CWD"] ?? process.cwd(),
   env: engine.environment(),
   stdio: "inherit",

@@ -14,14 +14,14 @@ import { explanationOf, GROUPS } from "../provider/dist/commands/explain/explana
 import { forEachVerb, pathOf, program } from "../provider/dist/commands/program.js";
 
 /*
- * The pages of the reference that are made from what the command knows: `npm run docs` writes them, and a test holds them equal.
- * Each is by its path below docs/.
+ * Generates the reference pages that describe the command. `npm run docs` writes them, and a test checks that the
+ * committed pages are up to date. Each page is identified by its path below docs/.
  */
 
-/** Path and text. */
+/** The text of each page, by its path. */
 export type Pages = ReadonlyMap<string, string>;
 
-/** All of them. */
+/** Returns all generated pages. */
 export function referencePages(): Pages {
   return new Map([
     ...errorPages(),
@@ -32,7 +32,7 @@ export function referencePages(): Pages {
   ]);
 }
 
-/** The first page, with the pages of each kind between the comments that name their folder. */
+/** Builds the index page. It lists the pages of each kind between the comments that name their directory. */
 function buildIndexPage(): Pages {
   const text = readFileSync(join(docsFolder, "index.md"), "utf8").replace(
     /^(<!-- pages: ([\w/-]+) -->\n).*?^(<!-- \/pages -->)$/gms,
@@ -48,7 +48,7 @@ function generatedNotice(source: string): string {
   return `<!-- Made by \`npm run docs\` of ${source}; don't edit. -->\n`;
 }
 
-/** A page for each code, and one that lists them. */
+/** Builds a page for each error code, and a list of all codes. */
 export function errorPages(): Pages {
   const source = "provider/commands/explain";
   const codes = GROUPS.flatMap(({ codes }) => codes);
@@ -81,10 +81,10 @@ export function errorPages(): Pages {
   return new Map([...pages, [`${ERRORS_DIRECTORY}/index.md`, `${index.join("\n\n")}\n`]]);
 }
 
-/** A page for each verb, with the verbs below it, and one that lists them. */
+/** Builds a page for each command with its subcommands, and a list of all commands. */
 export function cliPages(): Pages {
   const rootCommand = program();
-  // What is hidden is for programs; `help` is told by the page itself.
+  // Hidden commands are for programs; the page itself covers `help`.
   const subcommands = rootCommand
     .createHelp()
     .visibleCommands(rootCommand)
@@ -185,7 +185,7 @@ function formatArgument(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** The choices and the default, as far as the description does not tell them. */
+/** Describes the choices and the default, unless the description already states them. */
 function describeDefault({ argChoices, defaultValue, defaultValueDescription }: Argument | Option): string {
   const choices =
     argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
@@ -195,7 +195,7 @@ function describeDefault({ argChoices, defaultValue, defaultValueDescription }: 
     .join("; ");
 }
 
-/** How each verb ends, by code. */
+/** Builds the page that lists the exit codes of each command. */
 export function exitCodePages(): Pages {
   const subcommands: Command[] = [];
   forEachVerb(program(), (command) => {
@@ -227,7 +227,7 @@ const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> 
   [EXIT.refused]: "Refused by a guard, or not what was reviewed. Nothing was changed.",
 };
 
-/** What each response means, and what each scope has as a consequence. */
+/** Builds the page that explains each response and the consequence of each scope. */
 function buildResponsesPage(): Pages {
   const responses = RESPONSE_CLASSES.map((one) => {
     const [, only] = /^2xx to a (\w+)/.exec(one.response) ?? [];
@@ -284,7 +284,7 @@ function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Text that a table's cell can hold. Outside of code, an angle bracket would begin a tag. */
+/** Escapes text for a table cell. Outside of code, an angle bracket would start a tag. */
 function escapeCell(text: string): string {
   const parts = text.split(/(`[^`]*`)/);
   return parts

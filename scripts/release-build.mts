@@ -1,11 +1,11 @@
 /**
- * `npm run release:build`: all that a release publishes, in `dist/release/`, a folder for each place it goes to. It publishes
- * nothing. It wants Python. The packages for Java and .NET are left out, and told, where Maven or the .NET SDK is not on this
- * machine; for a release that is an error.
+ * `npm run release:build`: builds everything that a release publishes in `dist/release/`, with a directory for each
+ * destination. It publishes nothing. It requires Python. If Maven or the .NET SDK is missing, it skips the packages for
+ * Java or .NET and reports that; in GitHub Actions, this is an error.
  *
  *   npm run release:build [-- --only linux-amd64,node]
  *
- * --only  the plugin's archives for these platforms alone
+ * --only  build only the plugin archives for these platforms
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -54,7 +54,7 @@ try {
   rmSync(temporaryDirectory, { recursive: true, force: true });
 }
 
-/** What the changelog says of the version; before it is released, what is unreleased. */
+/** Writes the release notes: the changelog section of the version, or the unreleased changes before the release. */
 function writeReleaseNotes(): void {
   const changelog = readFileSync("CHANGELOG.md", "utf8");
   const notes = partOf(changelog, version) ?? partOf(changelog, "Unreleased") ?? "";
@@ -108,7 +108,7 @@ function buildDotnet(): void {
   log("the package for NuGet");
 }
 
-/** Where what is built of an SDK does not come between what is committed. */
+/** Copies an SDK, so that build output doesn't mix with committed files. */
 function copySdk(language: string): string {
   const copy = join(temporaryDirectory, language);
   cpSync(join("sdk", language), copy, { recursive: true });
@@ -123,7 +123,7 @@ function writeBom(name: string, bom: string): void {
   log(`the bill of materials of the ${name}`);
 }
 
-/** What it prints is shown only where it fails. */
+/** Runs a command and shows its output only if it fails. */
 function runCommand(command: string, args: readonly string[], cwd = "."): void {
   const shell = process.platform === "win32";
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });

@@ -1,6 +1,6 @@
 /**
- * `npm run release:plugin`: the archives that `pulumi plugin install` takes the native plugin from, and SHA256SUMS, in
- * `dist/release/plugin/`.
+ * `npm run release:plugin`: creates the archives from which `pulumi plugin install` installs the native plugin, and
+ * SHA256SUMS, in `dist/release/plugin/`.
  *
  *   npm run release:plugin [-- --only linux-amd64,node]
  */

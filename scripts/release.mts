@@ -1,6 +1,6 @@
 /**
- * Makes the work tree that of a release: writes the version everywhere, gives it its part of the changelog, and generates the
- * SDKs anew. It commits nothing; the tag that is pushed then is what releases: .github/workflows/release.yml.
+ * Prepares a release in the work tree: writes the version everywhere, adds its changelog section, and regenerates the
+ * SDKs. It commits nothing. Pushing the tag later starts the release: .github/workflows/release.yml.
  *
  *   npm run release -- 0.2.0
  */
@@ -20,10 +20,10 @@ try {
   try {
     writeFileSync("CHANGELOG.md", changelog);
     writeVersion(".", version);
-    // By a process of its own, since it builds the package of that version first.
+    // In a separate process, because it first builds the package with the new version.
     execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
   } catch (error) {
-    // Nothing was there that is not committed.
+    // Safe, because the work tree had no uncommitted changes.
     runGit("restore", ".");
     runGit("clean", "--force", "-d", "--quiet");
     throw new Error(`The SDKs can't be generated, see above. Everything is as it was.`, { cause: error });
@@ -43,9 +43,9 @@ This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). The
 }
 
 /**
- * The version that was asked for.
+ * Returns the requested version.
  *
- * @throws {Error} when it is none, is not later than what there is, or something would be released that nobody has committed.
+ * @throws {Error} if the version is invalid or not later than the current one, or if there are uncommitted changes.
  */
 function parseReleaseVersion([version, ...extraArguments]: readonly string[]): string {
   const current = versionOf(".");

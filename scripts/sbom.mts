@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 
 /**
- * What the package for npm brings when it is installed today, without its peers: a bill of materials in CycloneDX's JSON.
+ * Returns a bill of materials (CycloneDX JSON) of the packages that npm installs today with this package, without its
+ * peers.
  *
- * @param archive as it is published
- * @param temporaryDirectory a folder for what npm looks at
+ * @param archive the archive as published
+ * @param temporaryDirectory a directory for the files that npm reads
  */
 export function packageBom(archive: string, temporaryDirectory: string): string {
   const directory = join(temporaryDirectory, "bom");
@@ -31,7 +32,10 @@ export function packageBom(archive: string, temporaryDirectory: string): string 
   return serializeBom(Enums.ComponentType.Library, rootPackage, components);
 }
 
-/** What the build bundled in the plugin's one file, by its own account of the licenses: a bill in CycloneDX's JSON. */
+/**
+ * Returns a bill of materials (CycloneDX JSON) of the packages bundled in the plugin, from the license list of the
+ * build.
+ */
 export function pluginBom(root: string): string {
   const directory = join(root, "provider", "dist", "plugin");
   const name = "pulumi-resource-email-security";
@@ -48,7 +52,7 @@ interface Component {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
-  /** As npm writes it: `sha512-…`. */
+  /** In npm's format: `sha512-…`. */
   readonly integrity?: string;
 }
 

@@ -8,8 +8,8 @@ import { sdkGenerator } from "#scripts/generate-sdks";
 const run = promisify(execFile);
 
 /**
- * The languages of an example: what Pulumi's generator of its programs is called, and what a registry has its block's fence say,
- * by which the generator of an SDK finds those that are for it.
+ * The languages of an example: for each of Pulumi's program generators, the language tag of its code block in a
+ * registry. The SDK generators select the examples for their language by this tag.
  */
 const LANGUAGES = {
   nodejs: "typescript",
@@ -21,10 +21,11 @@ const LANGUAGES = {
 } as const;
 
 /**
- * The example of each resource for the schema's descriptions, in each language and in the form that registries show: by the name
- * of the resource, as Markdown. Written once, in Pulumi's own language for that (`.pp`); the first line is its title.
+ * Returns the example of each resource for the schema's descriptions, by resource name. Each is Markdown with all
+ * languages, in the form that registries show. The sources are in Pulumi's own language for this (`.pp`); the first
+ * line is the title.
  *
- * @param directory where they are written
+ * @param directory the directory with the sources
  */
 export async function schemaExamples(schemaFile: string, directory: string): Promise<Record<string, string>> {
   const generator = await sdkGenerator();
@@ -67,7 +68,7 @@ ${blocks.join("")}{{% /example %}}
 `;
 }
 
-/** The generator for Java writes the text of a value where its own class takes nothing but an enum. */
+/** The Java generator writes a string where the SDK's class accepts only an enum. */
 function useEnumValue(program: string): string {
   const withEnumValue = program.replace(
     /\.list\("(\w)(\w+)"\)/,

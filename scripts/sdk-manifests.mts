@@ -1,9 +1,9 @@
 import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What the generators don't write of a package, so that it can be published as it is; what they are made from says it. */
+/** Adds what the generators omit but a published package needs, from the schema. */
 
-/** The part of the plugin's schema that is about the package. */
+/** The part of the plugin's schema that describes the package. */
 interface PackageSchema {
   readonly name: string;
   readonly version: string;
@@ -22,9 +22,9 @@ interface PackageSchema {
 }
 
 /**
- * Completes the SDKs that were generated.
+ * Completes the generated SDKs.
  *
- * @param directory has one of each language.
+ * @param directory contains a subdirectory for each language
  */
 export async function completeSdks(schemaFile: string, directory: string): Promise<void> {
   const schema = JSON.parse(await readFile(schemaFile, "utf8")) as PackageSchema;
@@ -33,7 +33,7 @@ export async function completeSdks(schemaFile: string, directory: string): Promi
     await writeFile(join(directory, language, "README.md"), text);
     await copyFile("LICENSE", join(directory, language, "LICENSE"));
   }
-  // Where it is read in an installed package, too.
+  // Also here, because this copy is part of the installed package.
   await writeFile(join(directory, "python", schema.language.python.packageName, "README.md"), readmes.python);
   await writeManifest(join(directory, "nodejs", "package.json"), schema);
   await patchConstructors(join(directory, "nodejs"));
@@ -43,8 +43,9 @@ export async function completeSdks(schemaFile: string, directory: string): Promi
 // Node.js
 
 /**
- * The package holds what scripts/native-sdk.mts compiles. It tells the engine of the plugin, and so is no dependency of the
- * package with the dynamic resources: the engine would try a download for programs that need no plugin.
+ * Writes the manifest. The package contains the output of scripts/native-sdk.mts. It declares the plugin to the engine,
+ * so the package with the dynamic resources must not depend on it: the engine would try to download the plugin for
+ * programs that don't need it.
  */
 async function writeManifest(file: string, schema: PackageSchema): Promise<void> {
   const generated = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
@@ -63,14 +64,14 @@ async function writeManifest(file: string, schema: PackageSchema): Promise<void>
   await writeFile(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
-/** Where the arguments begin to be taken, in a class and in a function. */
+/** The start of argument processing, in a class and in a function. */
 const ARGUMENT_START = /^( +)(?:let resourceInputs: pulumi\.Inputs = \{\};|opts = .*opts \|\| \{\}\);)$/gm;
-/** Where Pulumi makes the resource. */
+/** The call that creates the resource. */
 const RESOURCE_CREATION = /^( +)(super\(.*\);)$/m;
 
 /**
- * What the dynamic resources do in a program, for these: they refuse what is no argument, which the SDK for Node.js passes over and no
- * plugin sees; and have brief traces. Arguments are looked at before any is taken.
+ * Gives these classes two features of the dynamic resources. They reject unknown arguments, which the SDK for Node.js
+ * ignores and the plugin never sees, and they have short stack traces. The check runs before any argument is used.
  */
 async function patchConstructors(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
@@ -103,7 +104,7 @@ async function patchConstructors(directory: string): Promise<void> {
   await appendFile(join(directory, "utilities.ts"), UTILITIES);
 }
 
-/** From the package, which has them beside this SDK. */
+/** Imported from the package, which contains them beside this SDK. */
 const UTILITIES = `
 /** @internal */
 export function refuseUnknownNames(what: string, args: any, known: string[]): void {
@@ -118,18 +119,21 @@ export function briefTraces(): () => void {
 
 // Java
 
-/** The version of Pulumi's package for Java that the SDK is compiled with. */
+/** The version of Pulumi's Java package that the SDK is compiled with. */
 const PULUMI_FOR_JAVA = "1.20.0";
 
-/** The group that Maven Central gives to an owner at GitHub. */
+/** Returns the group that Maven Central assigns to a GitHub owner. */
 function getJavaGroup({ publisher }: PackageSchema): string {
   return `io.github.${publisher}`;
 }
 
-/** A project for Maven, since Gradle and its plug-ins are in no registry of packages; and what the engine reads of the plugin. */
+/**
+ * Writes a Maven project, because no package registry has Gradle and its plug-ins. Also writes the plugin metadata that
+ * the engine reads.
+ */
 async function writeJavaProject(directory: string, schema: PackageSchema): Promise<void> {
   const { name, version, description, license, repository, publisher, pluginDownloadURL } = schema;
-  // Pulumi's host looks for it under com/ alone, whatever the classes' package is.
+  // Pulumi's host searches only under com/, regardless of the package of the classes.
   const resources = join(directory, "src/main/resources/com", publisher.replaceAll("-", ""), name);
   await mkdir(resources, { recursive: true });
   const plugin = { resource: true, name, version, server: pluginDownloadURL };

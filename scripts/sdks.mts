@@ -1,6 +1,6 @@
 /**
- * `npm run sdks`: generates the examples in the native plugin's schema, the copy of it for registries, and its SDKs, in `sdk/`.
- * What it makes is committed, and tests compare it.
+ * `npm run sdks`: generates the examples in the native plugin's schema, the schema's copy for registries, and the SDKs
+ * in `sdk/`. The output is committed, and tests check that it is up to date.
  */
 import { execFileSync } from "node:child_process";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
@@ -10,22 +10,22 @@ import { schemaExamples } from "#scripts/schema-examples";
 
 const BUILT_SCHEMA = "provider/dist/plugin/schema.json";
 const EXAMPLES_DIRECTORY = "provider/plugin/schema/examples";
-/** Where Pulumi's registry looks for it. */
+/** Pulumi's registry expects the schema here. */
 const PUBLISHED_SCHEMA = "provider/cmd/pulumi-resource-email-security/schema.json";
 
 for (const [resource, text] of Object.entries(await schemaExamples(BUILT_SCHEMA, EXAMPLES_DIRECTORY))) {
   await writeFile(join(EXAMPLES_DIRECTORY, `${resource}.md`), text);
 }
-// The schema with these examples.
+// Rebuilds the schema with the new examples.
 build();
 await mkdir(dirname(PUBLISHED_SCHEMA), { recursive: true });
 await copyFile(BUILT_SCHEMA, PUBLISHED_SCHEMA);
 await generateSdks(BUILT_SCHEMA, "sdk");
-// The packages with the SDK for Node.js.
+// Rebuilds the packages with the new SDK for Node.js.
 build();
 console.log(`Written: ${PUBLISHED_SCHEMA}, ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);
 
-/** Costs nothing where all is as before. */
+/** Builds the packages; does nothing if they are up to date. */
 function build(): void {
   execFileSync(process.execPath, ["scripts/setup.mjs", "--build-only"], { stdio: "inherit" });
 }

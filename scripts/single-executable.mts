@@ -10,10 +10,10 @@ import { type Platform, placeNode, thisPlatform } from "#scripts/node-programs";
 const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
 
-/** By which a Node.js knows that it has a program within; the same for all of them. */
+/** The fuse that marks a Node.js program with an embedded script; the same for all builds. */
 const SENTINEL_FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 
-/** No snapshot and no code of V8's, which are of one platform and differ from time to time. */
+/** No snapshot and no V8 code cache: both depend on the platform and aren't reproducible. */
 const SEA_CONFIG = {
   main: "main.js",
   output: "blob",
@@ -23,17 +23,17 @@ const SEA_CONFIG = {
 };
 
 /**
- * Makes one program of a script and Node.js, which needs no `node` on the machine that it runs on.
+ * Combines a script and Node.js into a single program that runs without an installed `node`.
  *
- * @param script a program that needs no other files; it may begin with a line for the shell
- * @param name what a signature calls it
+ * @param script a program that needs no other files; may start with a shebang line
+ * @param name the identifier in the signature
  */
 export async function singleExecutable(script: Buffer, name: string, platform: Platform): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), "email-security-single-"));
   try {
     await writeFile(join(directory, "main.js"), script.toString("utf8").replace(/^#!.*\n/, ""));
     await writeFile(join(directory, "sea-config.json"), JSON.stringify(SEA_CONFIG));
-    // The Node.js that is to run it is of the version that prepares it.
+    // The Node.js that prepares the blob must have the same version as the one that runs it.
     const hostNode = await placeNode(thisPlatform(), directory);
     await chmod(hostNode, 0o755);
     await run(hostNode, ["--experimental-sea-config", "sea-config.json"], { cwd: directory });
@@ -52,7 +52,7 @@ export async function singleExecutable(script: Buffer, name: string, platform: P
       ...(isMac(platform) ? segment : []),
     ]);
     const content = await readFile(program);
-    // What signature it had is gone, and was not of this program.
+    // The change invalidates the original signature of Node.js.
     return isMac(platform) ? signAdHoc(content, name) : content;
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -1,20 +1,21 @@
 import { gzipSync } from "node:zlib";
 
-/** A file of an archive. */
+/** A file in an archive. */
 export interface ArchivedFile {
   readonly name: string;
   readonly content: Buffer;
-  /** Default: false. */
+  /** Whether the file is executable. Default: false. */
   readonly isProgram?: boolean;
 }
 
 const BLOCK_BYTES = 512;
 
-/** The time that npm gives each file of a package: 1985-10-26T08:15:00Z. */
+/** The modification time that npm uses for every file in a package: 1985-10-26T08:15:00Z. */
 const MODIFIED_AT = 499_162_500;
 
 /**
- * An archive (`.tar.gz`) of files without folders. The same files give the same bytes: their times and owners are left out.
+ * Creates an archive (`.tar.gz`) of files without directories. The output is reproducible, because times and owners are
+ * omitted.
  */
 export function tarGz(files: readonly ArchivedFile[]): Buffer {
   const blocks = files.flatMap((file) => [
@@ -25,7 +26,7 @@ export function tarGz(files: readonly ArchivedFile[]): Buffer {
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]));
 }
 
-/** As POSIX's ustar has it. */
+/** Builds a header in the ustar format of POSIX. */
 function buildHeader({ name, content, isProgram }: ArchivedFile): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
   if (name.length > 100) throw new Error(`${name} is too long a name for an archive.`);

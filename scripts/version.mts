@@ -3,13 +3,14 @@ import { join } from "node:path";
 
 const PACKAGE = "pulumi-email-security";
 
-/** The version of all that is published: that of the package. */
+/** Returns the version of everything published, which is that of the package. */
 export function versionOf(root: string): string {
   return (readJson(join(root, "provider", "package.json")) as Manifest).version ?? "";
 }
 
 /**
- * Writes a version into the package's manifest, into what the examples ask for, with what npm has locked of that, and into the docs. All else that is published is generated, and has it from there.
+ * Writes a version into the package's manifest, the examples, the lock file, and the docs. Generated files take their
+ * version from these.
  */
 export function writeVersion(root: string, version: string): void {
   const current = versionOf(root);
@@ -37,7 +38,7 @@ export function writeVersion(root: string, version: string): void {
   }
 }
 
-/** Texts that hold no other version of the same number. */
+/** Texts that contain the version, and the same number for nothing else. */
 export const TEXTS: readonly string[] = [
   "docs/how-to/install-the-plugin.md",
   "docs/installation-configuration.md",

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { referencePages } from "./reference-pages.mts";
 
 /**
- * Writes the pages of the reference that are made from what the `email-security` command knows: of each error code, each verb, and
- * the exit codes. They are committed; test/unit/docs/reference-pages.test.ts holds them equal.
+ * Writes the reference pages generated from the `email-security` command: error codes, commands, exit codes, responses
+ * and the index. They are committed; test/unit/docs/reference-pages.test.ts checks that they are up to date.
  */
 export function writeReference(): void {
   const pages = referencePages();

@@ -21,8 +21,8 @@ export interface AppParts {
 type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } };
 
 /**
- * The service over HTTP: what every endpoint has in common stands here, from the outside in: the log, the hooks, the
- * key, the rate limit, the route, its schemas.
+ * Creates the HTTP application. Every request passes, in this order: the log, the hooks, the API key check, the rate
+ * limit, the route, and the route's schemas.
  */
 export function createApp({ store, routes, log, hooks, clock, limiter }: AppParts): Hono<Env> {
   const app = new Hono<Env>();
@@ -77,7 +77,7 @@ export function createApp({ store, routes, log, hooks, clock, limiter }: AppPart
     });
   }
 
-  // Whatever a path doesn't answer by now, it doesn't answer at all.
+  // Registered last: a known path with an unsupported method gets 405.
   for (const [path, methods] of groupMethodsByPath(routes)) {
     app.all(path, (context) => {
       const allow = methods.join(", ");
@@ -110,12 +110,12 @@ async function readRequest(context: Context): Promise<ServiceRequest> {
   try {
     body = text === "" ? undefined : JSON.parse(text);
   } catch {
-    // Told by requireJson, to whoever needs a body.
+    // requireJson reports this if the route needs a body.
   }
   return { method: req.method, path: getPath(context), query: { ...req.query() }, body };
 }
 
-/** The body, when it is JSON and says so: "requests with a body use Content-Type: application/json". */
+/** Returns the JSON body. The reference says: "requests with a body use Content-Type: application/json". */
 function requireJson(context: Context<Env>): unknown {
   const type = context.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") throw new Refusal(400, "Content-Type must be application/json");
@@ -124,7 +124,7 @@ function requireJson(context: Context<Env>): unknown {
   return body;
 }
 
-/** The path as it was sent: ids in it stay percent-encoded. */
+/** Returns the path as sent: ids stay percent-encoded. */
 function getPath(context: Context): string {
   return new URL(context.req.url).pathname;
 }
@@ -165,7 +165,7 @@ async function readResponse(response: Response): Promise<ServiceResponse> {
 
 function replaceResponse(context: Context, { status, headers = {}, body }: ServiceResponse): void {
   const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
-  // Emptied first: Hono would otherwise carry headers of the earlier answer over.
+  // Cleared first: otherwise Hono copies headers of the earlier response.
   context.res = undefined;
   context.res = new Response(text ?? null, {
     status,

@@ -1,5 +1,5 @@
 /**
- * The service on your own machine, for tests and trials, with a made-up company.
+ * Runs the service on your own machine, with a fictional company, for tests and trials.
  *
  * @module pulumi-email-security/sandbox
  */
@@ -39,31 +39,31 @@ export type { Scenario, ScenarioEmployee, ScenarioEntry, ScenarioTenant } from "
 export type { AuditAction, AuditRow } from "./store/audit-log";
 
 /**
- * A running sandbox, and a look inside it that needs no HTTP. A method given a tenant that isn't there throws a
- * {@link SandboxError} `ERR_SANDBOX_TENANT`.
+ * A running sandbox, with direct access to its state without HTTP. Methods that take a tenant throw a {@link
+ * SandboxError} with code `ERR_SANDBOX_TENANT` if that tenant doesn't exist.
  */
 export interface Sandbox extends AsyncDisposable {
-  /** The base URL, without a slash at its end: `http://127.0.0.1:<port>`. */
+  /** The base URL, without a trailing slash: `http://127.0.0.1:<port>`. */
   url: string;
-  /** The live log of requests to the service, in the order in which they were answered. */
+  /** The live log of requests to the service, in the order of their responses. */
   requests: RecordedRequest[];
-  /** Empties the log of requests. */
+  /** Clears the request log. */
   clearRequests(): void;
-  /** The tenants with their keys, which are fixed, fake, and stored only as hashes. */
+  /** The tenants and their API keys. The keys are fixed and fake, and the database stores only their hashes. */
   tenants: SandboxTenant[];
-  /** A tenant's audit rows, newest last. */
+  /** Returns a tenant's audit rows, newest last. */
   audit(tenant: string): AuditRow[];
-  /** A tenant's entries, newest first, as the list endpoint shows them. */
+  /** Returns a tenant's entries, newest first, as the list endpoint does. */
   allowDenyEntries(tenant: string): AllowDenyEntryRow[];
-  /** A tenant's VIPs, newest first and those without a mailbox last, as the list endpoint shows them. */
+  /** Returns a tenant's VIPs as the list endpoint does: newest first, and those without a mailbox last. */
   vips(tenant: string): VipEmployeeRow[];
-  /** The mailboxes that a tenant never wants treated as VIPs, sorted. */
+  /** Returns the excluded mailboxes of a tenant, sorted. */
   exclusions(tenant: string): string[];
-  /** A tenant's threats of all times, newest first, as the list endpoint shows them. */
+  /** Returns all threats of a tenant, newest first, as the list endpoint does. */
   threats(tenant: string): Threat[];
-  /** A tenant's phishing reports of all times, newest first, as the list endpoint shows them. */
+  /** Returns all phishing reports of a tenant, newest first, as the list endpoint does. */
   phishingReports(tenant: string): PhishingReport[];
-  /** Stops listening, lets requests under way finish for half a second, and closes the database. */
+  /** Stops listening, gives pending requests half a second to finish, and closes the database. */
   close(): Promise<void>;
 }
 
@@ -73,12 +73,12 @@ export interface SandboxTenant {
   apiKeys: { ci: string; console: string };
 }
 
-/** A negative LIMIT is none. */
+/** SQLite treats a negative LIMIT as no limit. */
 const NO_PAGING = { limit: -1, offset: 0 };
 
 /**
- * How long an idle connection is kept, in milliseconds: as long as by what usually stands before a service. With Node.js's 5 s, a
- * client that computes for so long would send its next request on a connection that has just been closed.
+ * How long an idle connection stays open, in milliseconds; a typical value for load balancers. With the 5 s default of
+ * Node.js, a client that computes for that long would send its next request on a connection that has just closed.
  */
 const KEEP_ALIVE_MS = 65_000;
 
@@ -87,9 +87,9 @@ const CLOSING_GRACE_MS = 500;
 /**
  * Starts a small local implementation of the whole service on 127.0.0.1. It prints nothing.
  *
- * @throws SandboxError `ERR_SANDBOX_PORT` when the port is no port or in use, `ERR_SANDBOX_SCENARIO` for an unknown
- * scenario or one that isn't the data file's, `ERR_SANDBOX_DATA_FILE` when the data file can't be used,
- * `ERR_SANDBOX_OPTION` for a number of threats or a rate limit that can't be.
+ * @throws SandboxError `ERR_SANDBOX_PORT` if the port is invalid or in use; `ERR_SANDBOX_SCENARIO` if the scenario is
+ * unknown or isn't the one in the data file; `ERR_SANDBOX_DATA_FILE` if the data file can't be used;
+ * `ERR_SANDBOX_OPTION` if the number of threats or the rate limit is invalid.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
@@ -155,7 +155,7 @@ function randomId(): string {
   return `ade_${randomBytes(10).toString("hex")}`;
 }
 
-/** Told before a data file is made. */
+/** Runs before a data file is created. */
 function assertPort(port: number): void {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
   throw new SandboxError("ERR_SANDBOX_PORT", `${port} is no port: give a whole number from 0 to 65535.`);

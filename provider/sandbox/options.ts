@@ -3,43 +3,46 @@ import { SandboxError } from "./contract/errors";
 import type { RateLimit } from "./rate-limit";
 import type { Scenario } from "./scenarios/scenario";
 
-/** How the sandbox is started. Everything is optional; the defaults are the plainest reading of the reference. */
+/** Options of the sandbox. All are optional; the defaults follow the plainest reading of the reference. */
 export interface SandboxOptions extends SandboxBehaviour, SandboxHooks {
-  /** Port on 127.0.0.1. Default 0: any free one. */
+  /** Port on 127.0.0.1. Default 0: any free port. */
   port?: number;
   /**
-   * SQLite file that keeps the data; created and seeded when absent, continued when present. Default: memory.
-   * Its mail is made once, when it is first asked for, so an old file's last week is empty.
+   * SQLite file that stores the data. A new file is created and seeded; an existing one is reused. Default: in memory.
+   * Mail is generated only once, on first access, so an old file has no mail of the last week.
    */
   data?: string;
-  /** Name of a built-in scenario, or a company of one's own. Default `acme`, or what the data file was seeded with. */
+  /**
+   * Name of a built-in scenario, or a scenario of your own. Default: `acme`, or the scenario that the data file was
+   * seeded with.
+   */
   scenario?: string | Scenario;
   /**
-   * How many threats the half year of mail holds that each tenant is given when it is first asked for; 0 to 1,000,000.
-   * Default: what the scenario says, some 1,500 for acme and 300 for globex.
+   * Number of threats in the half year of mail that is generated for each tenant on first access; 0 to 1,000,000.
+   * Default: set by the scenario, about 1,500 for acme and 300 for globex.
    */
   threats?: number;
-  /** What that mail is drawn from: the same seed, scenario and clock give the same mail. Default 1. */
+  /** Seed of the mail generator: the same seed, scenario and clock produce the same mail. Default 1. */
   seed?: number;
-  /** Limits each tenant's requests; what is too much is answered 429. Default: no limit. */
+  /** Limits the requests of each tenant; requests above the limit get 429. Default: no limit. */
   rateLimit?: RateLimit;
-  /** Where every date comes from. Default: the system's clock. */
+  /** The source of every date. Default: the system clock. */
   clock?: () => Date;
-  /** Where the ids of allow/deny entries come from; they may hold any characters. Default `ade_` and 80 random bits. */
+  /** Generates the ids of allow/deny entries, which can contain any characters. Default: `ade_` and 80 random bits. */
   newId?: () => string;
 }
 
-/** A request as a hook sees it: before anything, even the key, was checked. */
+/** A request as a hook receives it, before any check, including the API key check. */
 export interface ServiceRequest {
   method: string;
-  /** As it was sent, percent-encoding included, with no query. */
+  /** As sent: percent-encoded, without the query. */
   path: string;
   query: Record<string, string>;
-  /** Parsed JSON; undefined when there was no body or it wasn't JSON. */
+  /** Parsed JSON; undefined if there is no body or it isn't valid JSON. */
   body: unknown;
 }
 
-/** An answer. A string body is sent as it is, anything else as JSON, undefined as no body. */
+/** A response. A string body is sent unchanged, undefined as no body, and any other value as JSON. */
 export interface ServiceResponse {
   status: number;
   headers?: Record<string, string>;
@@ -48,18 +51,21 @@ export interface ServiceResponse {
 
 type MaybeResponse = ServiceResponse | undefined;
 
-/** Hooks with which a test has the service answer strangely. `/sandbox/*` doesn't pass through them. */
+/** Hooks that let a test make the service respond abnormally. They don't apply to `/sandbox/*`. */
 export interface SandboxHooks {
-  /** Called before handling; what it returns is answered instead, and nothing is handled. */
+  /** Runs before the request is handled. If it returns a response, that response is sent and the request isn't handled. */
   intercept?: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse>;
-  /** Called after handling, so after the commit; what it returns is answered instead. */
+  /**
+   * Runs after the request is handled and its transaction is committed. If it returns a response, that replaces the
+   * original.
+   */
   afterHandle?: (
     request: ServiceRequest,
     response: ServiceResponse,
   ) => MaybeResponse | Promise<MaybeResponse>;
 }
 
-/** {@link SandboxBehaviour} with every default filled in. */
+/** Returns the {@link SandboxBehaviour} with all defaults filled in. */
 export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour> {
   return {
     notInOrgStatus: options.notInOrgStatus ?? 400,
@@ -72,7 +78,11 @@ export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour>
 
 const MAX_THREATS = 1_000_000;
 
-/** @throws SandboxError `ERR_SANDBOX_OPTION` for a number that can't be; told before a data file is made. */
+/**
+ * Returns the options for mail; runs before a data file is created.
+ *
+ * @throws SandboxError `ERR_SANDBOX_OPTION` if a number is invalid.
+ */
 export function mailOptionsOf({ threats, seed = 1 }: SandboxOptions): {
   threats: number | undefined;
   seed: number;

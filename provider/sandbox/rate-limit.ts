@@ -1,24 +1,24 @@
 import { Refusal, SandboxError } from "./contract/errors";
 
-/** How often one tenant may ask (reference, "Limits": "Requests are rate limited", and no numbers). */
+/** The rate limit of each tenant. The reference, "Limits", says "Requests are rate limited" but gives no numbers. */
 export interface RateLimit {
-  /** Requests per second; less than one is fine. */
+  /** Requests per second; can be less than one. */
   perSecond: number;
-  /** How many may come at once after a rest. Default: those of a second, and at least one. */
+  /** Maximum number of requests in a burst. Default: the requests of one second, but at least one. */
   burst?: number;
-  /** What `Retry-After` holds: seconds (default), an HTTP date, or there is none. */
+  /** The form of `Retry-After`: seconds (default), an HTTP date, or no header. */
   retryAfter?: RetryAfter;
 }
 
-/** The form of `Retry-After` in a refusal for too many requests. */
+/** The form of `Retry-After` in a 429 response. */
 export type RetryAfter = "seconds" | "date" | "none";
 
-/** A bucket a tenant: each request takes a token, and tokens come back as time goes by on the sandbox's clock. */
+/** A token bucket for each tenant. Each request takes a token; tokens are refilled over time, by the sandbox's clock. */
 export class RateLimiter {
   readonly #limit: Required<RateLimit>;
   readonly #buckets = new Map<number, { tokens: number; atMs: number }>();
 
-  /** @throws SandboxError `ERR_SANDBOX_OPTION` for a rate that is none. */
+  /** @throws SandboxError `ERR_SANDBOX_OPTION` if the rate is invalid. */
   constructor({ perSecond, burst = Math.max(1, perSecond), retryAfter = "seconds" }: RateLimit) {
     if (!(perSecond > 0 && Number.isFinite(perSecond)) || !(burst >= 1)) {
       throw new SandboxError(
@@ -29,7 +29,11 @@ export class RateLimiter {
     this.#limit = { perSecond, burst, retryAfter };
   }
 
-  /** @throws Refusal 429 when the tenant has asked too often. */
+  /**
+   * Takes a token for one request.
+   *
+   * @throws Refusal 429 if no token is left.
+   */
   take(tenantId: number, now: Date): void {
     const { perSecond, burst } = this.#limit;
     const nowMs = now.getTime();
@@ -38,7 +42,7 @@ export class RateLimiter {
     bucket.tokens = Math.min(burst, bucket.tokens + refilled);
     bucket.atMs = nowMs;
     this.#buckets.set(tenantId, bucket);
-    // A hair less than one is one: the sum of many small refills.
+    // Rounding errors of many small refills can leave slightly less than one token.
     if (bucket.tokens < 1 - 1e-9) {
       const waitMs = ((1 - bucket.tokens) / perSecond) * 1_000;
       throw new Refusal(429, `too many requests: the limit is ${perSecond} a second`, {
@@ -48,7 +52,7 @@ export class RateLimiter {
     bucket.tokens = Math.max(0, bucket.tokens - 1);
   }
 
-  /** Both forms know whole seconds only: whoever waits for them has waited long enough. */
+  /** Both forms have a resolution of one second, so the delay is rounded up. */
   #retryAfter(nowMs: number, waitMs: number): Record<string, string> {
     switch (this.#limit.retryAfter) {
       case "none":

@@ -1,30 +1,30 @@
 import type { ServiceRequest } from "./options";
 
-/** One request to the service and the status it was answered with. The API key itself is never kept. */
+/** A request to the service and the status of its response. The API key itself is never stored. */
 export interface RecordedRequest extends ServiceRequest {
   status: number;
-  /** Undefined when the key was missing or unknown. */
+  /** Undefined if the key was missing or unknown. */
   tenant: string | undefined;
   keyLabel: string | undefined;
 }
 
-/** What `GET /sandbox/requests` answers. */
+/** The response to `GET /sandbox/requests`. */
 export interface RequestSummary {
   total: number;
-  /** GET and HEAD. */
+  /** Requests with GET or HEAD. */
   reads: number;
   writes: number;
-  /** The last 1000, newest last. */
+  /** The last 1000 requests, newest last. */
   requests: RecordedRequest[];
 }
 
-/** Entries kept in memory; a sandbox left running for weeks drops the oldest, and still counts them. */
+/** The maximum number of entries in memory. A sandbox that runs for weeks drops the oldest but still counts them. */
 const MAX_KEPT_REQUESTS = 100_000;
 const MAX_SHOWN_REQUESTS = 1_000;
 
-/** Requests in the order in which they were answered. */
+/** Records requests in the order of their responses. */
 export class RequestLog {
-  /** The live log: always the same array. */
+  /** The live log; always the same array. */
   readonly requests: RecordedRequest[] = [];
   #reads = 0;
   #writes = 0;

@@ -1,15 +1,16 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 
-/** The three types of an allow/deny entry. */
+/** The types of an allow/deny entry. */
 export const entryTypes = ["domain", "ip", "email_address"] as const;
 
 export type EntryType = (typeof entryTypes)[number];
 
 /**
- * The one form in which values are compared and stored, so that `EXAMPLE.com.` and `example.com` are one entry.
+ * Returns the canonical form of a value. Values are compared and stored in this form, so `EXAMPLE.com.` and
+ * `example.com` are the same entry.
  *
- * @returns undefined when the text is no plausible value of that type.
+ * @returns undefined if the text isn't a plausible value of that type.
  */
 export function canonicalValue(type: EntryType, text: string): string | undefined {
   switch (type) {
@@ -22,9 +23,12 @@ export function canonicalValue(type: EntryType, text: string): string | undefine
   }
 }
 
-/** Lower case, IDN as punycode, no trailing dot. At least two labels: an organization's mail has no other domains. */
+/**
+ * Returns a domain in lower case, as punycode and without a trailing dot. Requires at least two labels, because mail
+ * domains of organizations always have them.
+ */
 export function canonicalDomain(text: string): string | undefined {
-  // domainToASCII reads its text as a URL's host: it would decode %41 and stop at a slash.
+  // domainToASCII parses its argument as the host of a URL: it would decode %41 and stop at a slash.
   if (/[\s%/\\:@?#[\]<>|^]/u.test(text)) return undefined;
   const domain = domainToASCII(text).replace(/\.$/, "");
   const labels = domain.split(".");
@@ -32,12 +36,15 @@ export function canonicalDomain(text: string): string | undefined {
     domain.length <= 253 &&
     labels.length >= 2 &&
     labels.every((label) => /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/.test(label)) &&
-    // An all-digit last label makes it an address, or something that URL parsers would turn into one.
+    // URL parsers read a name with an all-digit last label as an IP address.
     !/^\d+$/.test(labels.at(-1) ?? "");
   return isPlausible ? domain : undefined;
 }
 
-/** IPv4 in dotted quads, IPv6 as RFC 5952 writes it. Neither ranges nor zones: the reference says "an IP address". */
+/**
+ * Returns an IPv4 address as a dotted quad, or an IPv6 address as in RFC 5952. Rejects ranges and zones, because the
+ * reference says "an IP address".
+ */
 export function canonicalAddress(text: string): string | undefined {
   switch (isIP(text)) {
     case 4:
@@ -49,7 +56,7 @@ export function canonicalAddress(text: string): string | undefined {
   }
 }
 
-/** Lower case throughout, the domain canonical. */
+/** Returns a mailbox in lower case with a canonical domain. */
 export function canonicalMailbox(text: string): string | undefined {
   const at = text.lastIndexOf("@");
   const local = text.slice(0, Math.max(at, 0)).normalize("NFC").toLowerCase();

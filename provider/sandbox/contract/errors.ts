@@ -1,4 +1,4 @@
-/** Why a sandbox could not start; match by this, never by the message. */
+/** The reason why a sandbox could not start. Match on this code, never on the message. */
 export type SandboxErrorCode =
   | "ERR_SANDBOX_PORT"
   | "ERR_SANDBOX_SCENARIO"
@@ -6,7 +6,7 @@ export type SandboxErrorCode =
   | "ERR_SANDBOX_OPTION"
   | "ERR_SANDBOX_TENANT";
 
-/** The sandbox can't do what its caller asked: a bad port, option, scenario or data file, or a tenant that isn't there. */
+/** A request to the sandbox that failed: an invalid port, option, scenario or data file, or an unknown tenant. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
   readonly code: SandboxErrorCode;
@@ -18,13 +18,13 @@ export class SandboxError extends Error {
 }
 
 /**
- * An error answer: thrown anywhere while a request is handled, sent as `{ error }` with its status (reference,
- * "Errors"). Nothing of the request's transaction remains.
+ * An error response. Code that handles a request can throw it anywhere; it is sent as `{ error }` with its status
+ * (reference, "Errors"). The transaction of the request is rolled back.
  */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
-  /** Fields that stand beside `error` in the body. */
+  /** Additional fields of the body, beside `error`. */
   readonly details: Record<string, unknown>;
   readonly headers: Record<string, string>;
 

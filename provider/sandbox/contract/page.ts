@@ -1,4 +1,4 @@
-/** A page of a list, and how many items the whole list has. */
+/** A page of a list, and the number of items in the whole list. */
 export interface Page<Item> {
   items: Item[];
   total: number;

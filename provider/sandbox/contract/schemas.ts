@@ -2,11 +2,11 @@ import { z } from "zod";
 import { entryTypes } from "./canonical";
 
 /*
- * The resources of the reference, one schema each: what the handlers return is typed by them, and `/openapi.json` is
- * generated from them. Every description is the reference's, or says that it is silent.
+ * One schema for each resource of the reference. They define the types that the handlers return, and `/openapi.json` is
+ * generated from them. Every description comes from the reference or says that the reference is silent.
  */
 
-/** RFC 3339. The reference shows no format for some of its dates; the sandbox writes all moments alike. */
+/** An RFC 3339 timestamp. The reference shows no format for some of its dates; the sandbox uses this one everywhere. */
 function dateTime(description?: string) {
   return z.string().meta({ format: "date-time", ...(description !== undefined && { description }) });
 }
@@ -16,7 +16,7 @@ function count(description?: string) {
   return description === undefined ? schema : schema.describe(description);
 }
 
-/** The values of `verdict` that the sandbox uses; a client has to expect others. */
+/** The values of `verdict` that the sandbox uses. A client must expect others. */
 export const verdicts = [
   "unknown",
   "spam",
@@ -181,11 +181,11 @@ export const deleteEntryResult = z
   .object({ deleted: z.boolean(), deleted_at: dateTime(), deleted_by: z.string(), id: z.string() })
   .meta({ id: "DeleteEntryResult" });
 
-/** A detected email threat, as the service shows it (reference, "Threat"). */
+/** A detected email threat, as the service returns it (reference, "Threat"). */
 export type Threat = z.infer<typeof threat>;
 export type ThreatIndicator = z.infer<typeof threatIndicator>;
 
-/** A phishing report (reference, "Phishing report"), in either of its forms. */
+/** A phishing report in list form (reference, "Phishing report"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
@@ -193,14 +193,14 @@ export type ThreatsOverTimeItem = z.infer<typeof threatsOverTimeItem>;
 export type TargetedEntity = z.infer<typeof targetedEntity>;
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
-/** What the comment edit answers (reference, "VIP stored row"). */
+/** The response to a comment edit (reference, "VIP stored row"). */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
 /** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
 export type VipEmployeeRow = z.infer<typeof vipEmployee>;
 
-/** What became of the mailboxes of an add. */
+/** The outcome of an add for each mailbox. */
 export type AddVipResult = z.infer<typeof addVipResult>;
 
-/** An entry as the service shows it (reference, "Allow/deny entry"). Ids are opaque: any characters. */
+/** An entry as the service returns it (reference, "Allow/deny entry"). Ids are opaque and can contain any characters. */
 export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;

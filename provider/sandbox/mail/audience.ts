@@ -2,7 +2,7 @@ import type { Kind } from "./kinds";
 import type { Recipient } from "./mail-plan";
 import type { Random, Weighted } from "./random";
 
-/** Who pays is attacked. */
+/** Departments that can make payments are common targets. */
 const FINANCE_DEPARTMENT = /financ|treasur|account|payroll|controlling/i;
 
 type Audiences = Record<Kind["audience"], readonly Weighted<Recipient>[]>;
@@ -22,7 +22,7 @@ export function audiencesOf(recipients: Recipient[]): Audiences {
   };
 }
 
-/** One to `most` recipients, each once. */
+/** Picks one to `maxCount` distinct recipients. */
 export function someOf(random: Random, audience: Audiences["anyone"], maxCount: number): Recipient[] {
   const chosen = new Set<Recipient>();
   for (let remaining = random.integer(1, maxCount); remaining > 0; remaining -= 1)

@@ -60,7 +60,7 @@ export function newCampaign(
   };
 }
 
-/** Now and then the sender stands on one of the lists, which settles the verdict. */
+/** Sometimes picks a sender from the allow or deny list, which determines the verdict. */
 function pickListedSender(
   random: Random,
   plan: MailPlan,
@@ -71,7 +71,7 @@ function pickListedSender(
     const value = random.pick(plan.denied);
     return {
       verdict: "denied",
-      // An address of the network sends under any name.
+      // An IP address can send under any name.
       sender: isAddress(value) ? undefined : senders.ofEntry(value),
       indicator: {
         indicator_type: "deny_list",

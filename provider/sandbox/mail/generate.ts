@@ -8,16 +8,18 @@ import { sendersAround } from "./senders";
 import { type GeneratedThreat, threatOf } from "./threat";
 import { HOUR, MINUTE, SECOND, workingMoment } from "./time";
 
-/** The latest messages, so that no window is empty that ends at the plan's moment, however short. */
+/** Ages of the latest messages. They ensure that even a short period that ends at the plan's time contains mail. */
 const LATEST_AGES_MS = [20 * SECOND, 45 * MINUTE, 7 * HOUR, 20 * HOUR];
 
-/** Of the messages, those that somebody reports; and of the reports, those about mail that was no threat. */
+/** The share of messages that recipients report, and the share of reports that concern harmless mail. */
 const REPORT_RATE = 0.12;
 const UNFOUNDED_RATE = 0.3;
 
 /**
- * A company's mail of half a year: threats from the oldest to the newest, told to `onThreat` one by one so that a
- * hundred thousand never are in memory together, and then the phishing reports, from the oldest to the newest.
+ * Generates half a year of a company's mail. Threats go to `onThreat` one by one, oldest first, because a hundred
+ * thousand of them would need too much memory.
+ *
+ * @returns the phishing reports, oldest first.
  */
 export function generateMail(plan: MailPlan, onThreat: (threat: GeneratedThreat) => void): GeneratedReport[] {
   if (plan.threats === 0 || plan.recipients.length === 0) return [];
@@ -43,7 +45,7 @@ export function generateMail(plan: MailPlan, onThreat: (threat: GeneratedThreat)
   return reports.filter(({ report_date }) => report_date <= plan.at).sort(compareReportDates);
 }
 
-/** Every message with its recipients, oldest first: as many as make the threats that the plan asks for. */
+/** Plans messages and their recipients, oldest first, until they make up the number of threats in the plan. */
 function planMessages(plan: MailPlan, random: Random, now: number, domain: string): Message[] {
   const senders = sendersAround(random, domain, now);
   const leaders = plan.recipients.filter(({ isVip }) => isVip).map(({ name }) => name);

@@ -1,19 +1,22 @@
 import type { ThreatIndicator, Verdict } from "../contract/schemas";
 import type { Weighted } from "./random";
 
-/** A way in which mail is bad, or at least unwanted: what its campaigns look like. */
+/** A kind of malicious or unwanted mail, and what its campaigns look like. */
 export interface Kind {
   threatType: string;
-  /** How many campaigns of it there are, beside the others. */
+  /** Its share of campaigns, relative to the other kinds. */
   weight: number;
   criticality: "low" | "medium" | "high";
   verdicts: readonly Weighted<Verdict>[];
   sender: SenderStyle;
-  /** Whom it is after: attacks know who can pay, bulk mail doesn't. */
+  /** The targets: attacks aim at people who can pay, bulk mail doesn't. */
   audience: "leaders" | "finance" | "anyone";
-  /** At most so many recipients a message. */
+  /** The maximum number of recipients of a message. */
   recipients: number;
-  /** Texts, here and below, may name {company}, {domain}, {leader}, {number}, {sender} and {sender_domain}. */
+  /**
+   * Texts here and below can contain the placeholders {company}, {domain}, {leader}, {number}, {sender} and
+   * {sender_domain}.
+   */
   subjects: readonly string[];
   reasonings: readonly string[];
   indicators: readonly ThreatIndicator[];

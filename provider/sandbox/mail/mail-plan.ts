@@ -1,13 +1,12 @@
-/** What a tenant's mail is made from. The same plan gives the same mail. */
+/** The input for generating a tenant's mail. The same plan produces the same mail. */
 export interface MailPlan {
   tenant: string;
   seed: number;
-  /** The moment that the half year ends with, RFC 3339. */
+  /** The end of the half year, RFC 3339. */
   at: string;
-  /** How many threats there are. */
   threats: number;
   recipients: Recipient[];
-  /** Values of the deny list and of the allow list: some of the mail comes from them. */
+  /** Values of the deny list and the allow list. Some of the mail comes from these senders. */
   denied: string[];
   allowed: string[];
 }
@@ -17,6 +16,6 @@ export interface Recipient {
   name: string;
   department: string;
   isVip: boolean;
-  /** A shared mailbox. */
+  /** Whether this is a shared mailbox. */
   isGroup: boolean;
 }

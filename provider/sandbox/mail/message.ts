@@ -8,7 +8,7 @@ export interface Message {
   recipients: Recipient[];
 }
 
-/** Message ids hold what RFC 5322 lets them hold, which is more than a path likes. */
+/** Creates a message id. Some use characters that RFC 5322 allows but that need escaping in a URL path. */
 export function newMessageId(random: Random, domain: string): string {
   const unique = random.hex(2);
   switch (random.integer(0, 3)) {

@@ -6,11 +6,11 @@ import type { Random, Weighted } from "./random";
 import { MINUTE, SECOND, workingMoment } from "./time";
 
 export type GeneratedReport = PhishingReportDetail & {
-  /** How long the analysis took; null while it goes on. */
+  /** The duration of the analysis; null while it is in progress. */
   analysis_seconds: number | null;
 };
 
-/** What one of the recipients reports: a person, unless the message went to shared mailboxes only. */
+/** Creates the report of one recipient. The reporter is a person, unless only shared mailboxes received the message. */
 export function reportOf(
   random: Random,
   { time, campaign, recipients }: Message,
@@ -33,7 +33,7 @@ export function reportOf(
   });
 }
 
-/** Somebody was careful about a colleague's, a partner's or a newsletter's mail. */
+/** Creates a false report about harmless mail from a colleague, a partner or a newsletter. */
 export function unfoundedReport(
   random: Random,
   plan: MailPlan,

@@ -1,7 +1,10 @@
-/** A choice and how much likelier it is than one of weight 1. */
+/** A choice and its weight relative to the other choices. */
 export type Weighted<Value> = readonly [weight: number, value: Value];
 
-/** A small seeded generator (sfc32): the same seed gives the same numbers on every machine. For play, not for keys. */
+/**
+ * A small seeded random number generator (sfc32). The same seed gives the same numbers on every machine. Not for
+ * cryptographic keys.
+ */
 export class Random {
   #a: number;
   #b: number;
@@ -15,12 +18,12 @@ export class Random {
     for (let round = 0; round < 15; round += 1) this.#word();
   }
 
-  /** From 0, included, to 1, excluded. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   number(): number {
     return this.#word() / 2 ** 32;
   }
 
-  /** A whole number; both ends are included. */
+  /** Returns a whole number; both ends are inclusive. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.number() * (to - from + 1));
   }
@@ -42,18 +45,18 @@ export class Random {
     return choices[choices.length - 1]?.[1] as Value;
   }
 
-  /** A waiting time: mostly short, sometimes long. */
+  /** Returns an exponentially distributed delay: mostly short, sometimes long. */
   exponential(mean: number): number {
     return -mean * Math.log(1 - this.number());
   }
 
-  /** A duration whose logarithm is normally distributed, as those of most work are. */
+  /** Returns a duration with a log-normal distribution, which suits the duration of most work. */
   logNormal(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.number())) * Math.cos(2 * Math.PI * this.number());
     return median * Math.exp(spread * normal);
   }
 
-  /** Hexadecimal digits, eight a word. */
+  /** Returns eight hexadecimal digits for each word. */
   hex(words: number): string {
     let text = "";
     for (let word = 0; word < words; word += 1) text += this.#word().toString(16).padStart(8, "0");
@@ -70,7 +73,7 @@ export class Random {
   }
 }
 
-/** FNV-1a. */
+/** Hashes the text with FNV-1a. */
 function hashSeed(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -5,15 +5,18 @@ export interface Sender {
   email: string;
   name: string;
   domain: string;
-  /** Milliseconds: when the domain was registered. */
+  /** When the domain was registered, in milliseconds. */
   registeredAt: number;
 }
 
-/** Who writes to one company. Every domain is RFC 2606's; a domain has one registration date throughout. */
+/**
+ * The senders that write to one company. Their domains are those that RFC 2606 reserves. A domain always has the same
+ * registration date.
+ */
 export interface Senders {
-  /** Somebody of that style whose domain exists by then. */
+  /** Returns a sender of that style whose domain is already registered at that time. */
   ofStyle(style: SenderStyle, at: number, leader: string): Sender;
-  /** The domain or mailbox of an entry of the allow/deny list. */
+  /** Returns a sender for the domain or mailbox of an allow/deny entry. */
   ofEntry(value: string): Sender;
 }
 
@@ -60,7 +63,7 @@ export function sendersAround(random: Random, companyDomain: string, now: number
     registrations.set(domain, date);
     return date;
   };
-  // Half of the look-alikes come up while the half year goes on; the others were there before it.
+  // Half of the look-alikes are registered during the half year, the others before it.
   const lookAlikes = listLookAlikes(companyDomain);
   lookAlikes.forEach((domain, index) => {
     if (index % 2 === 0) getRegistration(domain, 420, 200);
@@ -117,7 +120,7 @@ export function sendersAround(random: Random, companyDomain: string, now: number
   };
 }
 
-/** Domains that are easily taken for the company's own. */
+/** Lists domains that are easily mistaken for the company's own. */
 function listLookAlikes(companyDomain: string): string[] {
   const label = companyDomain.split(".")[0] ?? companyDomain;
   const confusable = label.replace("m", "rn").replace("l", "1").replace("o", "0");
@@ -136,7 +139,7 @@ function listLookAlikes(companyDomain: string): string[] {
   return names.filter((name) => name !== companyDomain);
 }
 
-/** `it-support` as a display name: `It Support`. */
+/** Formats `it-support` as the display name `It Support`. */
 function toTitleCase(local: string): string {
   return local
     .split(/[-._]/)

@@ -6,7 +6,7 @@ import { HOUR, SECOND } from "./time";
 
 export type GeneratedThreat = Omit<Threat, "threat_indicators"> & {
   internet_message_id: string;
-  /** JSON. */
+  /** Encoded as JSON. */
   threat_indicators: string;
 };
 
@@ -82,7 +82,7 @@ const actionsByVerdict: Record<Verdict, readonly Weighted<Action>[]> = {
   no_analysis: [[1, "none"]],
 };
 
-/** Somebody has to look before a message is given back. */
+/** Restoring or releasing a message takes hours, because a person reviews it first. */
 function getRemediationDelay(random: Random, action: Action): number {
   return action === "restored" || action === "released_from_quarantine" ? random.exponential(3 * HOUR) : 0;
 }

@@ -56,7 +56,7 @@ const updateBody = body(
   "can't be changed; only list, verdict_scope and comment are mutable",
 );
 
-/** The four endpoints of the reference's "Allow/deny list". */
+/** Defines the endpoints of the section "Allow/deny list" of the reference. */
 export function allowDenyEntryRoutes(
   store: AllowDenyEntryStore,
   behaviour: Required<SandboxBehaviour>,

@@ -24,16 +24,16 @@ import {
 const PATH = "/api/v1/metrics";
 const section = "Metrics";
 
-/** Default page size of threats_over_time: not shown in the reference. */
+/** Default page size of threats_over_time. The reference doesn't give it. */
 const PAGE_SIZE = 50;
 
 /** "result size | 5 items" (reference, "Limits"). */
 const TOP_COUNT = 5;
 
-/** What dealing with a threat that got through would have cost: the reference only says "estimated". */
+/** The estimated time to deal with a threat that gets through. The reference only says "estimated". */
 const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
 
-/** The reference shows the parameter of two of these endpoints; the others take the same. */
+/** The reference shows this parameter for two of these endpoints; the sandbox accepts it for all. */
 const days = positiveInteger().default(7).describe("the period: so many days, of 24 hours, up to now");
 const daysQuery = z.object({ days });
 
@@ -41,7 +41,7 @@ function topItemsSchema<Item extends z.ZodType>(item: Item) {
   return envelope(z.object({ items: z.array(item).max(TOP_COUNT) }));
 }
 
-/** The six endpoints of the reference's "Metrics". */
+/** Defines the endpoints of the section "Metrics" of the reference. */
 export function metricRoutes(store: ThreatStore): Route[] {
   return [
     route({

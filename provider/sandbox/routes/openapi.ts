@@ -3,7 +3,7 @@ import { errorBody, type Route } from "./route";
 
 type Json = Record<string, unknown>;
 
-/** How the service describes itself: OpenAPI 3.1, generated from the schemas by which it reads and answers. */
+/** Describes the service in OpenAPI 3.1. The description comes from the schemas that parse requests and type responses. */
 export function describeService(routes: readonly Route[]): Json {
   const components: Record<string, unknown> = {};
   const getSchema = (schema: z.ZodType, io: "input" | "output" = "output"): Json => {
@@ -87,7 +87,7 @@ const retryAfterHeader = {
   },
 };
 
-/** What any endpoint may be refused for, and what this one is, in order. */
+/** Lists the error responses of this endpoint, including those of any endpoint, sorted by status. */
 function listErrorStatuses(route: Route): [status: number, description: string][] {
   const routeStatuses = Object.keys(route.refusals ?? {}).map(Number);
   const invalid = route.query || route.body ? [400] : [];
@@ -106,7 +106,7 @@ function pathParameters({ params = {} }: Route): Json[] {
   }));
 }
 
-/** A parameter is described as what is read from its text, and required when there is no default for it. */
+/** Describes each parameter by its parsed value. It is required if it has no default. */
 function queryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
   if (query === undefined) return [];
   const { properties = {} } = getSchema(query) as { properties?: Record<string, Json> };
@@ -120,20 +120,20 @@ function queryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
   }));
 }
 
-/** The status that an answer's schema says that it has. */
+/** Returns the status that a response schema declares. */
 function getSuccessStatus(responseSchema: Json): number {
   const [variant = responseSchema] = (responseSchema["anyOf"] ?? []) as Json[];
   const { status } = variant["properties"] as { status: { const: number } };
   return status.const;
 }
 
-/** `get /api/v1/metrics/hours_saved` → `get_metrics_hours_saved`. */
+/** Converts `get /api/v1/metrics/hours_saved` to `get_metrics_hours_saved`. */
 function buildOperationId({ method, path }: Route): string {
   const words = path.replace("/api/v1/", "").match(/\w+/g) ?? [];
   return [method.toLowerCase(), ...words].join("_");
 }
 
-/** zod refers to named schemas under `$defs`; in this document they stand under `components`. */
+/** zod puts named schemas under `$defs`; OpenAPI expects them under `components`. */
 function rewriteReferences(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }

@@ -17,7 +17,7 @@ import {
 const PATH = "/api/v1/sonar/phishing-reports";
 const section = "Phishing reports";
 
-/** Default page size of the phishing report list: not shown in the reference, and no parameter changes it. */
+/** Default page size of the phishing report list. The reference doesn't give it, and no parameter changes it. */
 const PAGE_SIZE = 50;
 
 const DEFAULT_DAYS = 30;
@@ -29,12 +29,12 @@ const listQuery = z.object({
   page: pageNumber,
 });
 
-/** The reference shows no parameter of the aggregate: by default it is about the reports that the list shows. */
+/** The reference shows no parameters for the aggregate. By default it covers the same reports as the list. */
 const meanTimeQuery = z.object({
   days: positiveInteger().default(DEFAULT_DAYS).describe("the period: so many days, of 24 hours, up to now"),
 });
 
-/** The four endpoints of the reference's "Phishing reports". */
+/** Defines the endpoints of the section "Phishing reports" of the reference. */
 export function phishingReportRoutes(store: PhishingReportStore): Route[] {
   return [
     route({

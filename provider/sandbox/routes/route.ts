@@ -3,32 +3,42 @@ import { Refusal } from "../contract/errors";
 import type { Page } from "../contract/page";
 import type { Caller } from "../store/tenants";
 
-/** One endpoint of the reference: what it takes and answers, as schemas, and what it does. */
+/** An endpoint of the reference: the schemas of its requests and responses, and its handler. */
 export interface Route<Query = unknown, Body = unknown, RouteResponse extends Envelope = Envelope> {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** As the reference writes it, with `{id}` for a parameter. */
+  /** As in the reference, with `{id}` for a parameter. */
   path: string;
-  /** The section of the reference that it stands in. */
+  /** The section of the reference that documents it. */
   section: string;
   summary: string;
   description?: string;
-  /** What each path parameter is. */
+  /** Descriptions of the path parameters. */
   params?: Record<string, string>;
-  /** Query parameters; unknown ones are ignored. */
+  /** Schema of the query parameters; unknown parameters are ignored. */
   query?: z.ZodType<Query>;
-  /** The JSON body; without one, a body that is sent is ignored. */
+  /** Schema of the JSON body. Without a schema, the body of a request is ignored. */
   body?: z.ZodType<Body>;
-  /** The whole body of a success; its `status` is the HTTP status, too. Made when the service describes itself. */
+  /**
+   * Returns the schema of the whole success body, whose `status` is also the HTTP status. Called when the service
+   * describes itself.
+   */
   answer: () => z.ZodType<RouteResponse>;
-  /** When it is refused, by status, beyond what any endpoint is refused for; and the body, where it holds more. */
+  /**
+   * The error responses of this endpoint by status, beyond those of any endpoint. `body` is the schema of a body with
+   * more than `error`.
+   */
   refusals?: Record<number, { when: string; body?: () => z.ZodType }>;
-  /** Answers the request, or throws a {@link Refusal}. */
+  /**
+   * Handles the request and returns its response.
+   *
+   * @throws Refusal for an error response.
+   */
   handle(request: RouteRequest<Query, Body>): RouteResponse;
 }
 
 export interface RouteRequest<Query, Body> {
   caller: Caller;
-  /** The moment of the request, RFC 3339. */
+  /** The time of the request, RFC 3339. */
   at: string;
   /** Path parameters, percent-decoded. */
   params: Record<string, string>;
@@ -40,14 +50,17 @@ export interface Envelope {
   status: number;
 }
 
-/** Lets a route's handler see the types of its schemas, and lists of routes forget them. */
+/**
+ * Infers the handler's types from the route's schemas, then erases them so that routes of different types fit in one
+ * list.
+ */
 export function route<Query, Body, RouteResponse extends Envelope>(
   definition: Route<Query, Body, RouteResponse>,
 ): Route {
   return definition as unknown as Route;
 }
 
-/** The schema of a success envelope (reference, "Response envelopes"). */
+/** Builds the schema of a success envelope (reference, "Response envelopes"). */
 export function envelope<Results extends z.ZodType, const Status extends number = 200>(
   results: Results,
   status: Status = 200 as Status,
@@ -55,15 +68,15 @@ export function envelope<Results extends z.ZodType, const Status extends number 
   return z.object({ status: z.literal(status), results });
 }
 
-/** The body of every error answer. */
+/** The schema of every error body. */
 export const errorBody = z.object({ error: z.string() }).meta({ id: "Error" });
 
-/** A success, in its envelope. */
+/** Wraps the results in a success envelope. */
 export function success<Results>(results: Results): { status: 200; results: Results } {
   return { status: 200, results };
 }
 
-/** A query parameter that is a positive whole number, written in digits. */
+/** Builds the schema of a query parameter that must be a positive whole number in decimal digits. */
 export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
   const message = `must be a whole number from 1 to ${maximum}`;
   return z
@@ -73,16 +86,16 @@ export function positiveInteger(maximum = Number.MAX_SAFE_INTEGER): z.ZodType<nu
     .pipe(z.int(message).min(1, message).max(maximum, message));
 }
 
-/** `page` of every list that has pages. */
+/** The `page` parameter of paginated lists. */
 export const pageNumber = positiveInteger().default(1).describe("1-based page index");
 
-/** `page` and `page_size` of the settings lists (reference, "Limits"). */
+/** The `page` and `page_size` parameters of the settings lists (reference, "Limits"). */
 export const settingsPage = {
   page: pageNumber,
   page_size: positiveInteger(200).default(50).describe("maximum 200"),
 };
 
-/** Where a page starts; past any table's end stays past it, and a number that SQLite can hold. */
+/** Converts a page to a limit and an offset. The offset of a huge page number is capped at a value that SQLite accepts. */
 export function window(query: { page: number; page_size: number }): { limit: number; offset: number } {
   return {
     limit: query.page_size,
@@ -93,7 +106,7 @@ export function window(query: { page: number; page_size: number }): { limit: num
 const pageMember = z.int().min(1).describe("1-based");
 const totalMember = z.int().min(0).describe("total number of items");
 
-/** The schema of the settings list envelope. */
+/** Builds the schema of the settings list envelope. */
 export function settingsListOf<Item extends z.ZodType>(item: Item) {
   return envelope(
     z.object({
@@ -105,7 +118,7 @@ export function settingsListOf<Item extends z.ZodType>(item: Item) {
   );
 }
 
-/** The settings list envelope: the page's data stand inside `results`, with no `pagination` beside it. */
+/** Builds the settings list envelope. Page data is inside `results`; there is no separate `pagination` object. */
 export function settingsList<Item>(query: { page: number; page_size: number }, page: Page<Item>) {
   return success({ items: page.items, page: query.page, page_size: query.page_size, total: page.total });
 }
@@ -118,12 +131,15 @@ const pagination = z
   })
   .meta({ id: "Pagination" });
 
-/** The schema of the paginated envelope of threats, phishing reports and threats_over_time. */
+/** Builds the schema of the paginated envelope of threats, phishing reports and threats_over_time. */
 export function paginatedOf<Item extends z.ZodType>(item: Item) {
   return z.object({ status: z.literal(200), pagination, results: z.object({ items: z.array(item) }) });
 }
 
-/** That envelope: `pagination` beside `results`. Its `page_size` is what the reference says: what is on this page. */
+/**
+ * Builds the paginated envelope, with `pagination` beside `results`. As in the reference, `page_size` is the number of
+ * items on this page.
+ */
 export function paginated<Item>(page: number, { items, total }: Page<Item>) {
   return {
     status: 200 as const,
@@ -132,7 +148,7 @@ export function paginated<Item>(page: number, { items, total }: Page<Item>) {
   };
 }
 
-/** A body's schema: exactly these fields, so that a misspelt one is told and not lost. */
+/** Builds the schema of a body. Unknown fields are errors, so a misspelt field is reported instead of lost. */
 export function body<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields = "unknown field") {
   return z.strictObject(shape, {
     error: (issue) =>
@@ -141,9 +157,9 @@ export function body<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields
 }
 
 /**
- * Reads a value by its schema.
+ * Parses a value with its schema.
  *
- * @throws Refusal with status 400 that names every reason at once.
+ * @throws Refusal 400 with a message that lists every problem.
  */
 export function parse<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   const parsed = schema.safeParse(value);

@@ -17,7 +17,7 @@ import {
 const PATH = "/api/v1/threats";
 const section = "Threats";
 
-/** Default page size of the threat list: not shown in the reference, which only names the maximum. */
+/** Default page size of the threat list. The reference gives only the maximum. */
 const PAGE_SIZE = 50;
 const MAXIMUM_PAGE_SIZE = 100;
 
@@ -29,7 +29,7 @@ const listQuery = z.object({
   page_size: positiveInteger(MAXIMUM_PAGE_SIZE).default(PAGE_SIZE).describe("maximum 100"),
 });
 
-/** The two endpoints of the reference's "Threats". */
+/** Defines the endpoints of the section "Threats" of the reference. */
 export function threatRoutes(store: ThreatStore): Route[] {
   return [
     route({

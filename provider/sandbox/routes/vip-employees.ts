@@ -54,7 +54,7 @@ const addResponseSchema = envelope(addVipResult);
 const flatAddResponseSchema = z.object({ status: z.literal(200), ...addVipResult.shape });
 type AddVipResponse = z.infer<typeof addResponseSchema> | z.infer<typeof flatAddResponseSchema>;
 
-/** The four endpoints of the reference's "VIP employees". */
+/** Defines the endpoints of the section "VIP employees" of the reference. */
 export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<SandboxBehaviour>): Route[] {
   return [
     route({
@@ -121,7 +121,7 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
   ];
 }
 
-/** The answer to an add; outside the organization, in whichever form the options ask for. */
+/** Builds the response to an add. If a mailbox is outside the organization, the options determine its form. */
 function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddVipResponse {
   if (result.not_in_org.length === 0) return success(result);
   const details = behaviour.notInOrgShape === "top" ? { ...result } : { results: result };
@@ -132,7 +132,7 @@ function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipR
   });
 }
 
-/** How such an answer is described, beside a body that is invalid. */
+/** Describes the error response for mailboxes outside the organization, beside that for an invalid body. */
 function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
   if (notInOrgStatus === 200) return {};
   const body = () => {
@@ -143,7 +143,7 @@ function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<Sandbox
   return { [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body } };
 }
 
-/** Every mailbox once, however often and in whatever case it was sent, with the text of the first time. */
+/** Maps each canonical mailbox to the first spelling in the request. */
 function indexByMailbox(emails: string[]): Map<string, string> {
   const mailboxes = new Map<string, string>();
   for (const email of emails) {
@@ -153,7 +153,10 @@ function indexByMailbox(emails: string[]): Map<string, string> {
   return mailboxes;
 }
 
-/** What is no mailbox at all is still compared: an add finds it outside the organization, a remove excludes it. */
+/**
+ * Returns the form for comparison, even for an invalid mailbox: an add reports it as outside the organization, a remove
+ * excludes it.
+ */
 function toComparableMailbox(email: string): string {
   return canonicalMailbox(email) ?? email.toLowerCase();
 }

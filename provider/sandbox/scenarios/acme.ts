@@ -103,7 +103,7 @@ const acmeCorp: ScenarioTenant = {
     },
   ],
   exclusions: [
-    // Detected as a president; covers one region and asked to be left out.
+    // Matches the rule for presidents, but covers only one region and asked to be excluded.
     { email: "walter.finch@acme.example", excludedBy: DANA, excludedAt: "2025-02-20T11:30:00.000Z" },
   ],
   entries: [
@@ -257,7 +257,7 @@ const globex: ScenarioTenant = {
   ],
 };
 
-/** A company of some forty mailboxes and a smaller one, a few months after both began to use the service. */
+/** A company of about forty mailboxes and a smaller one, a few months after both started to use the service. */
 export const acme: Scenario = { name: "acme", tenants: [acmeCorp, globex] };
 
 function buildDepartment(

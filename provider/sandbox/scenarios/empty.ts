@@ -1,7 +1,7 @@
 import { acme } from "./acme";
 import type { Scenario } from "./scenario";
 
-/** The companies of {@link acme} on their first day: directories, and so auto-detected VIPs, but nobody's settings or mail. */
+/** The companies of {@link acme} on their first day: directories and auto-detected VIPs, but no settings and no mail. */
 export const empty: Scenario = {
   name: "empty",
   tenants: acme.tenants.map((tenant) => ({

@@ -5,10 +5,14 @@ import type { Scenario } from "./scenario";
 
 const scenarios: readonly Scenario[] = [acme, empty];
 
-/** The names that `scenario` takes; the first is the default. */
+/** The valid names for `scenario`; the first is the default. */
 export const scenarioNames: readonly string[] = scenarios.map((scenario) => scenario.name);
 
-/** @throws SandboxError `ERR_SANDBOX_SCENARIO` for a name that isn't one. */
+/**
+ * Returns the scenario with that name.
+ *
+ * @throws SandboxError `ERR_SANDBOX_SCENARIO` if the name is unknown.
+ */
 export function scenarioNamed(name: string): Scenario {
   const scenario = scenarios.find((candidate) => candidate.name === name);
   if (scenario !== undefined) return scenario;

@@ -1,16 +1,16 @@
 import type { EntryType } from "../contract/canonical";
 
-/** A believable little world that a sandbox starts with. Domains are RFC 2606's, addresses RFC 5737's and 3849's. */
+/** The initial data of a sandbox. Use only domains reserved by RFC 2606 and addresses reserved by RFC 5737 and RFC 3849. */
 export interface Scenario {
   name: string;
   tenants: ScenarioTenant[];
 }
 
-/** A tenant of a made-up world. */
+/** A tenant of a scenario. */
 export interface ScenarioTenant {
   /** Part of its keys: `sandbox-<name>-ci` and `sandbox-<name>-console`. */
   name: string;
-  /** The labels under which each key appears as `created_by`, `added_by` and in the audit log. */
+  /** The label of each key in `created_by`, `added_by` and the audit log. */
   keyLabels: { ci: string; console: string };
   /** When automatic detection first ran, RFC 3339. */
   detectedAt: string;
@@ -18,20 +18,20 @@ export interface ScenarioTenant {
   manualVips: { email: string; comment: string; addedBy: string; dateAdded: string }[];
   exclusions: { email: string; excludedBy: string; excludedAt: string }[];
   entries: ScenarioEntry[];
-  /** How many threats its half year of mail holds. Default: 40 a mailbox. */
+  /** Number of threats in its half year of mail. Default: 40 for each mailbox. */
   threats?: number;
 }
 
-/** A person of a made-up company. */
+/** An employee of a fictional company. */
 export interface ScenarioEmployee {
-  /** Null for somebody without a mailbox. */
+  /** Null if the employee has no mailbox. */
   email: string | null;
   fullName: string;
   jobTitle: string;
   department: string;
 }
 
-/** An entry that a tenant starts with. */
+/** An entry in a tenant's initial list. */
 export interface ScenarioEntry {
   list: "allow" | "deny";
   entryType: EntryType;
@@ -42,7 +42,7 @@ export interface ScenarioEntry {
   createdAt: string;
 }
 
-/** The fixed, obviously fake keys of a tenant. */
+/** Returns the fixed and obviously fake API keys of a tenant. */
 export function apiKeysOf(tenant: string): { ci: string; console: string } {
   return { ci: `sandbox-${tenant}-ci`, console: `sandbox-${tenant}-console` };
 }

@@ -6,12 +6,12 @@ import type { AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";
 
-/** What is left of {@link AllowDenyEntryRow} before the service adds its part; `canonical_value` is compared. */
+/** An {@link AllowDenyEntryRow} without the fields that the service adds; `canonical_value` is used for comparison. */
 export type AllowDenyEntryDraft = Omit<AllowDenyEntryRow, "created_at" | "created_by"> & {
   canonical_value: string;
 };
 
-/** The mutable fields; what is left out stays unchanged. */
+/** The mutable fields. Omitted fields stay unchanged. */
 export interface AllowDenyEntryChanges {
   list?: AllowDenyEntryRow["list"] | undefined;
   verdict_scope?: string | undefined;
@@ -20,7 +20,7 @@ export interface AllowDenyEntryChanges {
 
 export interface AllowDenyEntrySelection {
   list?: AllowDenyEntryRow["list"] | undefined;
-  /** A part of the value, in any case. */
+  /** Case-insensitive substring of the value. */
   q?: string | undefined;
   limit: number;
   offset: number;
@@ -28,7 +28,7 @@ export interface AllowDenyEntrySelection {
 
 const COLUMNS = "id, list, entry_type, value, verdict_scope, comment, created_at, created_by";
 
-/** The allow/deny list: a value stands on one list, and there at most once in each verdict scope. */
+/** Stores allow/deny entries. A value is on at most one list, and only once for each verdict scope. */
 export class AllowDenyEntryStore {
   readonly #database;
   readonly #audit;
@@ -40,7 +40,7 @@ export class AllowDenyEntryStore {
   readonly #delete;
 
   constructor(database: DatabaseSync, audit: AuditLog) {
-    // A statement for each set of filters, so that each walks its own index, newest first, never sorts, and reads no more than that.
+    // One statement for each set of filters: each reads its own index, newest first, without sorting or extra rows.
     const prepareSelection = (filters: string) => ({
       page: database.prepare(
         `SELECT ${COLUMNS} FROM allow_deny_entries WHERE ${filters} ORDER BY seq DESC LIMIT ? OFFSET ?`,
@@ -75,7 +75,7 @@ export class AllowDenyEntryStore {
     this.#delete = database.prepare("DELETE FROM allow_deny_entries WHERE id = ?");
   }
 
-  /** Newest first. */
+  /** Returns a page of entries, newest first. */
   page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): Page<AllowDenyEntryRow> {
     const text = q.toLowerCase();
     const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;
@@ -87,7 +87,7 @@ export class AllowDenyEntryStore {
     };
   }
 
-  /** @throws Refusal 409 when the value is there already, or on the opposite list. */
+  /** @throws Refusal 409 if the value already exists, or is on the opposite list. */
   create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
     return transaction(this.#database, () => {
       this.#assertNoCollision(caller, draft);
@@ -110,7 +110,7 @@ export class AllowDenyEntryStore {
     });
   }
 
-  /** @throws Refusal 404 for an id that isn't the tenant's, 409 when the changed entry would collide with another. */
+  /** @throws Refusal 404 if the tenant has no entry with this id; 409 if the changed entry conflicts with another. */
   update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
     return transaction(this.#database, () => {
       const { canonical_value, ...before } = this.#getExisting(caller, id);
@@ -127,7 +127,7 @@ export class AllowDenyEntryStore {
     });
   }
 
-  /** @throws Refusal 404 for an id that isn't the tenant's. */
+  /** @throws Refusal 404 if the tenant has no entry with this id. */
   delete(caller: Caller, at: string, id: string): void {
     transaction(this.#database, () => {
       const { canonical_value: _, ...before } = this.#getExisting(caller, id);

@@ -2,9 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { all, first } from "./database";
 import type { Caller } from "./tenants";
 
-/** One write of one thing: who changed what, from what to what. The key is told by label and fingerprint. */
+/** A write to one object: the actor and the states before and after. The key appears only as its label and fingerprint. */
 export interface AuditRow {
-  /** Grows with time, over all tenants. */
+  /** Increases over time, across all tenants. */
   id: number;
   /** RFC 3339. */
   time: string;
@@ -12,7 +12,7 @@ export interface AuditRow {
   action: AuditAction;
   /** A mailbox, or the id of an allow/deny entry. */
   target: string;
-  /** The thing's state, null where there was or is none. */
+  /** The state of the object; null if it does not exist. */
   before: unknown;
   after: unknown;
   keyLabel: string;
@@ -20,7 +20,7 @@ export interface AuditRow {
   keyFingerprint: string;
 }
 
-/** What a write did. */
+/** The kind of a write. */
 export type AuditAction =
   | "vip_employee.add"
   | "vip_employee.edit_comment"
@@ -29,7 +29,7 @@ export type AuditAction =
   | "allow_deny_entry.update"
   | "allow_deny_entry.delete";
 
-/** The audit log of every write (reference, "What the service does"). */
+/** Records every write (reference, "What the service does"). */
 export class AuditLog {
   readonly #insert;
   readonly #latest;
@@ -49,7 +49,7 @@ export class AuditLog {
     this.#count = database.prepare("SELECT count(*) AS total FROM audit_log WHERE tenant_id = ?");
   }
 
-  /** Writes a row; call it inside the transaction of the write that it tells of. */
+  /** Writes a row. Call it inside the transaction of the write that it records. */
   append(
     caller: Caller,
     time: string,
@@ -69,7 +69,7 @@ export class AuditLog {
     );
   }
 
-  /** A tenant's last rows, newest last. A negative limit means all of them. */
+  /** Returns the last rows of a tenant, newest last. A negative limit returns all rows. */
   latest(tenantId: number, limit: number): AuditRow[] {
     const rows = all<Omit<AuditRow, "before" | "after"> & { before: string; after: string }>(
       this.#latest,

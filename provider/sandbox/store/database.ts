@@ -6,16 +6,16 @@ import { SandboxError } from "../contract/errors";
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
 
 /**
- * Opens the sandbox's database: `file`, or memory when there is none. A file that isn't there is made whole under
- * another name and then renamed, so that a process killed meanwhile leaves no half-seeded file behind.
+ * Opens the sandbox's database: `file`, or an in-memory database if it is undefined. A new file is created under a
+ * temporary name and then renamed, so a killed process leaves no half-seeded file behind.
  *
- * A commit is in the write-ahead log before it is answered, so killing the process loses nothing; `synchronous` NORMAL
- * leaves out the disk flush that only a power failure would need.
+ * A commit reaches the write-ahead log before the response is sent, so killing the process loses no data. `synchronous`
+ * NORMAL skips the disk flush, which only matters after a power failure.
  *
- * A file of an earlier schema version is brought up to date, in one transaction.
+ * A file with an earlier schema version is migrated in one transaction.
  *
- * @throws SandboxError `ERR_SANDBOX_DATA_FILE` when the file is not a sandbox's, is a later release's, is in use or
- * can't be opened; the file is left untouched.
+ * @throws SandboxError `ERR_SANDBOX_DATA_FILE` if the file isn't a sandbox file, comes from a later release, is in use,
+ * or can't be opened. The file stays unchanged.
  */
 export function openDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
   if (file === undefined) return createSandboxDatabase(":memory:", seed);
@@ -23,7 +23,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
     if (!isSandboxFile(file)) createFile(file, seed);
     const database = connectSqlite(file);
     try {
-      // Held until the process ends: two sandboxes on one file would each answer for the other's data.
+      // Locked until the process ends: two sandboxes must not share a file.
       database.exec(
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
       );
@@ -43,7 +43,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
   }
 }
 
-/** Runs `work` in one transaction: all of it, its audit rows included, or nothing. */
+/** Runs `callback` in one transaction that includes its audit rows, and rolls back on errors. */
 export function transaction<Result>(database: DatabaseSync, callback: () => Result): Result {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -56,7 +56,7 @@ export function transaction<Result>(database: DatabaseSync, callback: () => Resu
   }
 }
 
-/** A statement that is prepared when it is first used. */
+/** Returns a function that prepares the statement on first use. */
 export function prepared(database: DatabaseSync, text: string): () => StatementSync {
   let statement: StatementSync | undefined;
   return () => {
@@ -65,23 +65,23 @@ export function prepared(database: DatabaseSync, text: string): () => StatementS
   };
 }
 
-/** Values in the order of their `?`, or by their names. */
+/** Values in the order of their `?` placeholders, or by name. */
 export type Values = SQLInputValue[] | [Record<string, SQLInputValue>];
 
-/** The rows of a query as plain objects. */
+/** Returns the rows of a query as plain objects. */
 export function all<Row>(statement: StatementSync, ...values: Values): Row[] {
   return statement.all(...(values as SQLInputValue[])).map((row) => ({ ...row }) as Row);
 }
 
-/** The first row of a query. */
+/** Returns the first row of a query as a plain object. */
 export function first<Row>(statement: StatementSync, ...values: Values): Row | undefined {
   const row = statement.get(...(values as SQLInputValue[]));
   return row && ({ ...row } as Row);
 }
 
 /**
- * Whether the file is there and a sandbox's, read from SQLite's header (100 bytes: the magic, `user_version` at 60,
- * `application_id` at 68) so that a stranger's file is not even opened as a database.
+ * Reports whether the file exists and belongs to a sandbox. It reads only the SQLite header (100 bytes: the magic,
+ * `user_version` at 60, `application_id` at 68), so a foreign file is never opened as a database.
  */
 function isSandboxFile(file: string): boolean {
   const header = Buffer.alloc(100);
@@ -151,11 +151,10 @@ function migrate(database: DatabaseSync): void {
 }
 
 function connectSqlite(file: string): DatabaseSync {
-  // Loaded on use and not on import: Node warns that the module is experimental, and only whoever starts a
-  // sandbox should see that.
+  // Loaded lazily: Node.js warns that the module is experimental, and only users of a sandbox should see that.
   const sqlite = process.getBuiltinModule("node:sqlite");
   const database = new sqlite.DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0 });
-  // SQLite's own lower() knows ASCII only.
+  // SQLite's lower() supports ASCII only.
   database.function("fold", { deterministic: true }, (text) => String(text).toLowerCase());
   database.function("is_detected_vip", { deterministic: true }, (jobTitle, department) =>
     Number(isDetectedVip(String(jobTitle), String(department))),

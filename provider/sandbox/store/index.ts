@@ -12,7 +12,7 @@ import { TenantStore } from "./tenants";
 import { ThreatStore } from "./threats";
 import { detectVips, VipEmployeeStore } from "./vip-employees";
 
-/** Everything the service keeps, in one SQLite database. */
+/** All data of the service, in one SQLite database. */
 export interface Store {
   tenants: TenantStore;
   vipEmployees: VipEmployeeStore;
@@ -24,10 +24,11 @@ export interface Store {
 }
 
 /**
- * Opens the store; a new one is seeded with the scenario, an old one continues with what it holds.
+ * Opens the store. A new one is seeded with the scenario; an existing one keeps its data.
  *
- * @throws SandboxError `ERR_SANDBOX_DATA_FILE`, or `ERR_SANDBOX_SCENARIO` for an unknown scenario or one that isn't
- * the one that the file was seeded with, or `ERR_SANDBOX_OPTION` for another number of threats than it holds.
+ * @throws SandboxError `ERR_SANDBOX_DATA_FILE` if the file can't be used; `ERR_SANDBOX_SCENARIO` if the scenario is
+ * unknown or isn't the one that the file was seeded with; `ERR_SANDBOX_OPTION` if the number of threats differs from
+ * that in the file.
  */
 export function openStore(options: {
   data?: string;
@@ -60,7 +61,7 @@ export function openStore(options: {
   }
 }
 
-/** Asked for by name, a scenario must not turn out to be another one's data. */
+/** Ensures that the file contains the requested scenario and not the data of another. */
 function assertSeededScenario(database: DatabaseSync, scenario: Scenario, file: string | undefined): void {
   const seededScenario = seededWith(database);
   if (seededScenario === scenario.name) return;

@@ -8,26 +8,26 @@ import { all, first, transaction } from "./database";
 import { countThreats } from "./schema";
 
 export interface MailOptions {
-  /** How many threats a tenant's half year holds; otherwise what the scenario says, or as many as its mailboxes get. */
+  /** Number of threats in a tenant's half year of mail. Default: set by the scenario, or by its number of mailboxes. */
   threats?: number | undefined;
   seed: number;
 }
 
 const THREATS_PER_MAILBOX = 40;
 
-/** The job title by which directories know a mailbox that isn't a person's: an entity of type `group`. */
+/** The job title that marks a shared mailbox in a directory: an entity of type `group`. */
 export const SHARED_MAILBOX = "Shared Mailbox";
 
 /**
- * The tenants' mail, which is generated when somebody first asks for any of it: most sandboxes are started for the
- * settings, and half a year takes longer than all the rest.
+ * The mail of the tenants. It is generated on first access, because generation is slow and most sandboxes are started
+ * only for the settings.
  */
 export class Mail {
   readonly #database;
   readonly #seed;
   readonly #generatedTenants = new Set<number>();
 
-  /** @throws SandboxError `ERR_SANDBOX_OPTION` when the mail is there already and isn't of the size asked for. */
+  /** @throws SandboxError `ERR_SANDBOX_OPTION` if the mail already exists with a different number of threats. */
   constructor(database: DatabaseSync, { threats, seed }: MailOptions) {
     this.#database = database;
     this.#seed = seed;
@@ -48,7 +48,7 @@ export class Mail {
     database.prepare("UPDATE mail SET threats = ? WHERE generated_at IS NULL").run(threats);
   }
 
-  /** Sees to it that a tenant has its mail; the half year ends at the moment of the first call. */
+  /** Generates a tenant's mail if it doesn't exist yet. The half year ends at the time of the first call. */
   ensure(tenantId: number, at: string): void {
     if (this.#generatedTenants.has(tenantId)) return;
     const plan = first<PlanRow>(
@@ -105,7 +105,7 @@ export class Mail {
     }));
   }
 
-  /** Writes rows whose `seq` are consecutive. */
+  /** Creates a function that writes rows with consecutive `seq` values. */
   #createInserter<Row extends object>(
     table: string,
     columns: readonly (keyof Row & string)[],
@@ -138,7 +138,7 @@ interface PlanRow {
 type ThreatColumns = Omit<GeneratedThreat, "remediation_time"> & { remediation_time: string | null };
 type ReportColumns = Omit<GeneratedReport, "to" | "cc" | "bcc"> & { recipients: string };
 
-/** The columns of a threat as it is shown; its message id is beside them. */
+/** The columns of a threat that responses show. The message id is stored separately. */
 export const shownThreatColumns = [
   "id",
   "action_taken",
@@ -162,7 +162,7 @@ export const shownThreatColumns = [
 
 const threatColumns: readonly (keyof ThreatColumns)[] = [...shownThreatColumns, "internet_message_id"];
 
-/** The columns of a phishing report in the list form. */
+/** The columns of a phishing report in list form. */
 export const shownReportColumns = [
   "id",
   "original_email_internet_message_id",

@@ -6,7 +6,7 @@ import { all, first, prepared } from "./database";
 import { type Mail, shownReportColumns } from "./mail";
 import { type Period, Timeline } from "./timeline";
 
-/** Phishing reports. All of it goes by the date of the report. */
+/** Stores phishing reports. All periods refer to the date of the report. */
 export class PhishingReportStore {
   readonly #mail;
   readonly #timeline;
@@ -40,7 +40,7 @@ export class PhishingReportStore {
     );
   }
 
-  /** Newest first. */
+  /** Returns a page of reports, newest first. */
   page(
     tenantId: number,
     period: Period,
@@ -50,7 +50,7 @@ export class PhishingReportStore {
     return this.#timeline.page(tenantId, period, pageWindow);
   }
 
-  /** @throws Refusal 404 for an id that isn't the tenant's. */
+  /** @throws Refusal 404 if the tenant has no report with this id. */
   detail(tenantId: number, at: string, id: string): PhishingReportDetail {
     this.#mail.ensure(tenantId, at);
     type Row = Omit<PhishingReportDetail, "to" | "cc" | "bcc"> & { recipients: string };
@@ -60,13 +60,13 @@ export class PhishingReportStore {
     return { ...report, ...(JSON.parse(recipients) as Pick<PhishingReportDetail, "to" | "cc" | "bcc">) };
   }
 
-  /** By the exact Internet Message ID of the message that the reporter sent, newest first. */
+  /** Returns the reports with this exact Internet Message ID of the reporter's message, newest first. */
   ofReportMessage(tenantId: number, at: string, messageId: string): PhishingReport[] {
     this.#mail.ensure(tenantId, at);
     return all<PhishingReport>(this.#byMessage(), tenantId, messageId);
   }
 
-  /** Over the reports of the period whose analysis has finished; 0 when there are none. */
+  /** Returns the mean over the reports of the period whose analysis has finished; 0 if there are none. */
   meanSecondsToAnalyze(tenantId: number, period: Period): number {
     this.#mail.ensure(tenantId, period.until);
     const row = first<{ mean: number | null }>(this.#meanSeconds(), tenantId, period.since, period.until);

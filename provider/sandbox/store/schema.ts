@@ -1,9 +1,9 @@
-/** "ESsb" in the file's `application_id`: how the sandbox knows its own files. */
+/** "ESsb" in the file's `application_id`, which identifies files of the sandbox. */
 export const APPLICATION_ID = 0x45537362;
 
 /**
- * A VIP is always somebody in the directory, so membership stands on the employee's row: `source` is null, `auto` or
- * `manual`. Exclusions are their own table, for they hold for addresses that the directory has never heard of.
+ * VIPs are always in the directory, so membership is a column of the employee's row: `source` is null, `auto` or
+ * `manual`. Exclusions have their own table because they can apply to addresses outside the directory.
  */
 const settingsSchemaSql = `
   CREATE TABLE seed (scenario TEXT NOT NULL) STRICT;
@@ -80,8 +80,8 @@ const settingsSchemaSql = `
 `;
 
 /**
- * What a tenant's mail is to be generated from, when somebody first asks for it: the lists as they were seeded, so that
- * it doesn't matter what was written in the meantime. A file of version 1 takes the lists as they are.
+ * The input for generating a tenant's mail later. It copies the seeded lists, so that later writes don't affect the
+ * mail. A file of version 1 uses its current lists.
  */
 export const planMail = `
   INSERT INTO mail (tenant_id, vips, denied, allowed)
@@ -95,9 +95,8 @@ export const planMail = `
   FROM tenants`;
 
 /**
- * A tenant's threats are written at once, from the oldest to the newest, and never again, and so are its reports:
- * their `seq` are consecutive. How many there are between two moments is a subtraction, then, and a page of them a
- * range, however many there are and however far back it lies.
+ * A tenant's threats and reports are written once, oldest first, and never change, so their `seq` values are
+ * consecutive. Counting rows between two times is therefore a subtraction, and a page is a range, at any offset.
  */
 const mailSchemaSql = `
   CREATE TABLE mail (
@@ -163,12 +162,12 @@ const mailSchemaSql = `
   UPDATE mail SET threats = 0 WHERE (SELECT scenario FROM seed) = 'empty';
 `;
 
-/** The columns of a threat whose values are counted by day. */
+/** The columns of a threat that are counted by day. */
 export type Counted = "threat_type" | "recipient_email" | "action_taken";
 
 const countedColumns: readonly Counted[] = ["threat_type", "recipient_email", "action_taken"];
 
-/** Counts the threats that fulfil a condition, which are all of a tenant's: the columns' values, day by day (UTC). */
+/** Builds the SQL that counts threats by value and day (UTC). The condition must select all threats of a tenant. */
 export function countThreats(condition: string): string {
   const counts = countedColumns.map(
     (column) => `
@@ -178,7 +177,7 @@ export function countThreats(condition: string): string {
   return `INSERT INTO threat_counts (tenant_id, counted, day, value, threats) ${counts.join(" UNION ALL ")}`;
 }
 
-/** Threats never change, so neither do their counts: a metric adds up days, however many threats those had. */
+/** Threats never change, so their counts don't either: a metric sums days, however many threats they have. */
 const threatCountsSchemaSql = `
   CREATE TABLE threat_counts (
     tenant_id INTEGER NOT NULL REFERENCES tenants (id),
@@ -192,8 +191,8 @@ const threatCountsSchemaSql = `
   ${countThreats("TRUE")};
 `;
 
-/** The steps to today's schema, each from the version that is its index. */
+/** The migrations to the current schema; the index of each is the version that it starts from. */
 export const migrations: readonly string[] = [settingsSchemaSql, mailSchemaSql, threatCountsSchemaSql];
 
-/** Kept in the file's `user_version`. */
+/** Stored in the file's `user_version`. */
 export const SCHEMA_VERSION = migrations.length;

@@ -7,7 +7,7 @@ import { planMail } from "./schema";
 import { hashOfKey } from "./tenants";
 import { detectVips } from "./vip-employees";
 
-/** Fills an empty database. What a scenario begins with is no write of anybody's: the audit log starts empty. */
+/** Fills an empty database. The audit log starts empty, because seeding isn't a write by a user. */
 export function seed(database: DatabaseSync, scenario: Scenario): void {
   database.prepare("INSERT INTO seed (scenario) VALUES (?)").run(scenario.name);
   for (const tenant of scenario.tenants) {
@@ -16,7 +16,7 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
     seedKeys(database, tenantId, tenant);
     seedEmployees(database, tenantId, tenant);
     seedEntries(database, tenantId, tenant);
-    // Tenant by tenant, for each was first looked at on its own day.
+    // Run for each tenant, because their detection dates differ.
     detectVips(database, tenant.detectedAt);
   }
   database.exec(planMail);
@@ -26,7 +26,7 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
   for (const { name, threats } of scenario.tenants) setThreatCount.run(threats ?? null, name);
 }
 
-/** The name of the scenario that a database was filled from. */
+/** Returns the name of the scenario that the database was seeded with. */
 export function seededWith(database: DatabaseSync): string | undefined {
   return first<{ scenario: string }>(database.prepare("SELECT scenario FROM seed"))?.scenario;
 }
@@ -72,7 +72,7 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
     const { list, entryType, verdictScope = "global", comment, createdAt, createdBy } = entry;
     const value = canonicalValue(entryType, entry.value);
     if (value === undefined) throw new TypeError(`scenario: ${entry.value} is no valid ${entryType}`);
-    // Opaque, like every id, yet the same in every run.
+    // Opaque, like every id, but the same in every run.
     const id = `ade_${createHash("sha256")
       .update(`${tenant.name} ${entryType} ${value} ${verdictScope}`)
       .digest("hex")

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { all, first } from "./database";
 
-/** Who is asking: a tenant, by one of its keys (reference, "Authentication"). */
+/** The caller of a request: a tenant and the API key that it uses (reference, "Authentication"). */
 export interface Caller {
   tenantId: number;
   tenant: string;
@@ -11,7 +11,7 @@ export interface Caller {
   keyFingerprint: string;
 }
 
-/** Tenants and their API keys, which are known by their hashes only. */
+/** Stores tenants and the hashes of their API keys. */
 export class TenantStore {
   readonly #byHash;
   readonly #byName;
@@ -47,7 +47,7 @@ export class TenantStore {
   }
 }
 
-/** SHA-256 in hex: all that is ever stored of a key. */
+/** Returns the SHA-256 of a key in hex; the key itself is never stored. */
 export function hashOfKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

@@ -13,7 +13,7 @@ type ThreatRow = Omit<Threat, "remediation_time" | "threat_indicators"> & {
 
 export type EntityType = "user" | "group";
 
-/** Threats, and the metrics that are computed from them. All of it goes by the time at which the message arrived. */
+/** Stores threats and computes metrics from them. All periods refer to the arrival time of the message. */
 export class ThreatStore {
   readonly #mail;
   readonly #timeline;
@@ -50,7 +50,7 @@ export class ThreatStore {
         `SELECT value AS type, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY type ORDER BY count_threats DESC, type LIMIT :limit`,
       ),
-      // Ordered over the index alone, each as far as the limit; only what is shown is read.
+      // Each criticality is sorted in the index, up to the limit; only the rows to show are read in full.
       highlighted: prepared(
         database,
         `SELECT ${columns} FROM threats JOIN (
@@ -69,20 +69,20 @@ export class ThreatStore {
     };
   }
 
-  /** Newest first. */
+  /** Returns a page of threats, newest first. */
   page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): Page<Threat> {
     this.#mail.ensure(tenantId, period.until);
     const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
     return { items: items.map(toThreat), total };
   }
 
-  /** Those of one message, by its exact Internet Message ID: one a recipient, newest first. */
+  /** Returns the threats with this exact Internet Message ID, one for each recipient, newest first. */
   ofMessage(tenantId: number, at: string, messageId: string): Threat[] {
     this.#mail.ensure(tenantId, at);
     return all<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(toThreat);
   }
 
-  /** The days (UTC) on which there were any, newest first. The oldest may be cut by the period's edge. */
+  /** Returns the days (UTC) that have threats, newest first. The start of the period can cut off part of the oldest day. */
   overTime(
     tenantId: number,
     period: Period,
@@ -95,7 +95,7 @@ export class ThreatStore {
     };
   }
 
-  /** Who got the most, by name when they got as many. */
+  /** Returns the entities with the most threats; ties are sorted by name. */
   topTargeted(tenantId: number, period: Period, type: EntityType, limit: number): TargetedEntity[] {
     const values = this.#values(tenantId, period);
     return all(this.#statements.topEntities(), { ...values, isGroup: type === "group" ? 1 : 0, limit });
@@ -105,18 +105,18 @@ export class ThreatStore {
     return all(this.#statements.topTypes(), { ...this.#values(tenantId, period), limit });
   }
 
-  /** The most critical, and of those the newest. */
+  /** Returns the most critical threats, newest first within each criticality. */
   highlighted(tenantId: number, period: Period, limit: number): Threat[] {
     const values = this.#values(tenantId, period);
     return all<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
   }
 
-  /** How many were taken out of the recipient's way, and not given back. */
+  /** Counts the threats that were removed from the recipient's inbox and not given back. */
   prevented(tenantId: number, period: Period): number {
     return this.#total(this.#statements.prevented(), this.#values(tenantId, period));
   }
 
-  /** How many mailboxes got any. */
+  /** Counts the mailboxes that received threats. */
   inboxes(tenantId: number, period: Period): number {
     return this.#total(this.#statements.inboxes(), this.#values(tenantId, period));
   }
@@ -136,8 +136,8 @@ type PeriodValues = Period & { tenantId: number };
 const IN_PERIOD = "tenant_id = :tenantId AND time BETWEEN :since AND :until";
 
 /**
- * The threats of a period as `day`, `value` and `threats`. Its whole days are added up already; only the two days that
- * its edges cut are looked at threat by threat, or the one that both cut.
+ * Builds the SQL for the threats of a period as `day`, `value` and `threats`. Whole days come from the stored counts.
+ * Only the one or two days at the edges of the period are counted threat by threat.
  */
 function buildCountsSql(column: Counted): string {
   const firstDay = "substr(:since, 1, 10)";
@@ -153,7 +153,7 @@ function buildCountsSql(column: Counted): string {
       AND ${firstDay} < ${lastDay}`;
 }
 
-/** The most critical first. */
+/** Most critical first. */
 const CRITICALITIES = ["high", "medium", "low"];
 
 function buildNewestSql(criticality: string, rank: number): string {

@@ -2,28 +2,28 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Page } from "../contract/page";
 import { all, first, prepared } from "./database";
 
-/** From one moment to another, both included, RFC 3339. */
+/** A period, inclusive at both ends, RFC 3339. */
 export interface Period {
   since: string;
   until: string;
 }
 
-/** What is earlier than this is the beginning of time: a text of another length would not compare. */
+/** The lower bound of a period: an earlier timestamp has another length and would not compare correctly as text. */
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 
-/** The minutes up to a moment; however many they are. */
+/** Returns the period of that many minutes that ends at `at`. */
 export function lookBack(at: string, minutes: number): Period {
   const since = Math.max(Date.parse(at) - minutes * 60_000, EARLIEST_MS);
   return { since: new Date(since).toISOString(), until: at };
 }
 
-/** A table whose rows of a tenant are consecutive in `seq`, from the oldest to the newest. */
+/** A table in which each tenant's rows have consecutive `seq` values, oldest first. */
 export class Timeline<Row> {
   readonly #oldest;
   readonly #newest;
   readonly #range;
 
-  /** @param time the column that an index `(tenant_id, time, seq)` of the table begins with */
+  /** @param time the first column after `tenant_id` in an index `(tenant_id, time, seq)` of the table */
   constructor(database: DatabaseSync, table: string, time: string, columns: readonly string[]) {
     const prepareEdge = (condition: string, order: string) =>
       prepared(
@@ -39,7 +39,7 @@ export class Timeline<Row> {
     );
   }
 
-  /** Newest first. A negative limit is none. */
+  /** Returns a page of rows, newest first. A negative limit means no limit. */
   page(tenantId: number, period: Period, { limit, offset }: { limit: number; offset: number }): Page<Row> {
     const oldest = first<{ seq: number }>(this.#oldest(), tenantId, period.since)?.seq;
     const newest = first<{ seq: number }>(this.#newest(), tenantId, period.until)?.seq;

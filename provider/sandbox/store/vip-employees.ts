@@ -8,7 +8,7 @@ import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";
 
 export interface VipSelection {
-  /** Free text, in any case. */
+  /** Case-insensitive search text. */
   q?: string | undefined;
   sort: "asc" | "desc";
   limit: number;
@@ -18,7 +18,7 @@ export interface VipSelection {
 const STORED_COLUMNS = "coalesce(email, '') AS email, comment, added_by, date_added, updated_at, source";
 const LIST_COLUMNS = `${STORED_COLUMNS}, full_name, job_title, department`;
 
-// The newline keeps a text from matching across two fields.
+// The newline prevents a match across two fields.
 const MATCH_CONDITION = `(? = '' OR instr(fold(concat_ws(char(10),
   email, full_name, job_title, department, comment, added_by)), ?) > 0)`;
 
@@ -27,7 +27,7 @@ const SORT_ORDERS = {
   desc: "email IS NULL, date_added DESC, id DESC",
 };
 
-/** The VIP list of the reference's "States and transitions". Mailboxes given to it are canonical. */
+/** Stores the VIP list (reference, "States and transitions"). Methods expect canonical mailboxes. */
 export class VipEmployeeStore {
   readonly #database;
   readonly #audit;
@@ -86,7 +86,7 @@ export class VipEmployeeStore {
     return all<{ email: string }>(this.#exclusions, tenantId).map((row) => row.email);
   }
 
-  /** Marks mailboxes as VIP: all of them, or none when the directory doesn't know one. */
+  /** Adds VIPs: all of the mailboxes, or none if one of them isn't in the directory. */
   add(
     caller: Caller,
     at: string,
@@ -121,9 +121,9 @@ export class VipEmployeeStore {
   }
 
   /**
-   * Replaces the note of a manually added VIP.
+   * Replaces the comment of a manually added VIP.
    *
-   * @throws Refusal 404 for anybody else: an auto-detected VIP has no stored row.
+   * @throws Refusal 404 for any other mailbox: an auto-detected VIP has no stored row.
    */
   editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
     return transaction(this.#database, () => {
@@ -143,7 +143,7 @@ export class VipEmployeeStore {
     });
   }
 
-  /** Excludes mailboxes, VIPs or not, known or not; returns how many weren't excluded yet. */
+  /** Excludes mailboxes, whether or not they are VIPs or in the directory. Returns the number of new exclusions. */
   remove(caller: Caller, at: string, emails: string[]): number {
     return transaction(this.#database, () => {
       const affected = emails.filter((email) => !this.#hasExclusion(caller, email));
@@ -168,7 +168,7 @@ export class VipEmployeeStore {
     return first(this.#isExcluded, caller.tenantId, email) !== undefined;
   }
 
-  /** Does a write and tells the audit log the mailbox's states around it. */
+  /** Runs a write and records the mailbox's states before and after it in the audit log. */
   #writeAudited(caller: Caller, at: string, action: AuditAction, email: string, write: () => void): void {
     const before = this.#getAuditState(caller, email);
     write();
@@ -183,9 +183,8 @@ export class VipEmployeeStore {
 }
 
 /**
- * Automatic detection: makes a VIP of everybody whose job title and department say so, unless an exclusion says
- * never. It runs whenever a store is opened, over the whole directory, and so would bring back what only the list
- * had forgotten.
+ * Makes a VIP of every employee whose job title and department match, unless an exclusion exists. It runs over the
+ * whole directory whenever a store opens, so a removed VIP without an exclusion would come back.
  */
 export function detectVips(database: DatabaseSync, at: string): void {
   database
