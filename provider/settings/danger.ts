@@ -2,9 +2,9 @@
 export interface Transition {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Whether it should be gone, for example because it expired, but still exists. */
+  /** Whether it should have been removed, for example because it expired, but still exists. */
   readonly isLingering?: boolean;
-  /** How many times it occurs, for example in how many tenants. Default: once. */
+  /** The number of occurrences, for example the number of affected tenants. Default: 1. */
   readonly count?: number;
 }
 

@@ -47,7 +47,7 @@ function computeCommonShare(parts: readonly string[]): number {
 
 const PREFIX_PATTERN = /^(?:\p{L}+[-_:.])+/u;
 
-/** Removes separators and leading zeros. */
+/** Removes separators, leading zeros and long runs of zeros, which only pad a number. */
 function extractSignificantPart(id: string): string {
   return id
     .replaceAll(/[-_:.{}]/g, "")
