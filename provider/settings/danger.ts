@@ -49,7 +49,7 @@ const DANGER_KINDS: readonly DangerKind[] = [
   },
 ];
 
-/** Transitions below this rank may let mail in or remove protection; this rank and above may only block wanted mail. */
+/** Transitions of this rank may block wanted mail. Lower ranks may let mail in or remove protection. */
 const BLOCKING = 3;
 const HARMLESS = 4;
 

@@ -214,7 +214,10 @@ export function unsentValues(fields: Fields, values: Values): Record<string, unk
   return valuesOf(fields, values, ({ wire }) => wire === undefined);
 }
 
-/** Returns a state with the arguments that take effect without a request: those never sent, and the spelling of the key fields. */
+/**
+ * Returns a state with the arguments that take effect without a request: fields that are never sent, and a new spelling of fields that
+ * require replacement.
+ */
 export function withArguments<State extends object>(fields: Fields, state: State, inputs: object): State {
   const names = filterFieldNames(fields, ({ wire, change }) => wire === undefined || change === "replace");
   const otherFields = Object.entries(state).filter(([name]) => !names.includes(name));
@@ -225,7 +228,7 @@ export function withArguments<State extends object>(fields: Fields, state: State
   return { ...Object.fromEntries(otherFields), ...argumentValues } as State;
 }
 
-/** Whether two sets of arguments need the same state at the service. */
+/** Whether two sets of arguments agree in every field that an in-place change sends. */
 export function isSentAlike(fields: Fields, one: Values, other: Values): boolean {
   return !differingFields(fields, one, other).some((name) => isSentInChange(fields[name] as Field));
 }
@@ -255,7 +258,10 @@ export function changeBody(fields: Fields, stored: Values, inputs: Values): Reco
   return body;
 }
 
-/** Builds the request body that creates a declared item. It sends values as written, because a service may compare values literally. */
+/**
+ * Builds the request body that creates a declared item. Fields that require replacement are sent in canonical form, because a service that
+ * compares values literally would treat another spelling as another row.
+ */
 export function createBody(fields: Fields, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, { wire, change, comparable = returnUnchanged }] of Object.entries(fields)) {

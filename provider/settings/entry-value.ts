@@ -92,8 +92,8 @@ function quoteFull(suggestion: string): string {
 
 /**
  * Matches most domains, in canonical form: two or more labels of lower-case ASCII letters, digits and inner hyphens. The last label has
- * letters only. Labels of IDNs don't match, because they need separate checks. This fast path matters because a run reads lists of
- * thousands of entries many times.
+ * letters only. Labels of internationalized domains don't match, because they need separate checks. This fast path matters because a run
+ * reads lists of thousands of entries many times.
  */
 const PLAIN_DOMAIN = /^(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 

@@ -7,7 +7,7 @@ export interface DomainName {
   /** In ASCII. */
   readonly name: string;
   readonly suffix: string;
-  /** The name with confusable characters replaced by the ASCII letters that they resemble. */
+  /** The name with look-alike characters replaced by the ASCII letters that they resemble. */
   readonly looks: string;
   /** The same as `looks`, without hyphens. */
   readonly shape: string;

@@ -7,7 +7,7 @@ export const SDK_RANGE = ">=3.150.0 <4";
 
 /**
  * Explains in one sentence why a version of `@pulumi/pulumi` isn't supported, and which are. Undefined for supported versions and their
- * prereleases.
+ * development builds.
  */
 export function sdkUnfit(version: string): string | undefined {
   const baseVersion = coerce(version);

@@ -133,7 +133,7 @@ function hashDomain(domain: string, salt: string): string {
   return crypto.hash("sha256", `${salt} ${domain}`, "base64url").slice(0, HASH_LENGTH);
 }
 
-/** With this many resources in state, it is no coincidence if all of them are missing. */
+/** The number of entries or VIPs that rules out a coincidence, if all are missing or if at least half match. */
 export const ENOUGH = 5;
 
 /** The first sentence of every error about a wrong tenant. */

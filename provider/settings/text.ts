@@ -20,7 +20,10 @@ export function excerpt(text: string, limit = 120): string {
   return printable(shorten(text, limit));
 }
 
-/** Shortens sentences, but only between words. Anything that a person types, such as a variable's name, is therefore complete or absent. */
+/**
+ * Shortens sentences between words. Anything that a person types, such as a variable's name, is therefore complete or absent. Text without
+ * white space is cut anywhere.
+ */
 export function excerptOfSentences(text: string, limit: number): string {
   if (text.length <= limit) return printable(text);
   const shortened = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
