@@ -8,8 +8,8 @@ import { canonicalComment, percentEncoded, printable } from "./text";
  * A whole list as stored in arguments and state: one short text per key. Diffs are therefore per key, and state stays small.
  *
  * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`. The key is the canonical value, with its
- * verdict scope unless that is the default. Other fields follow the list between brackets, each with its name: `"allow (risk accepted: they
- * have no other domain): Contract 7"`.
+ * verdict scope unless that is the default. Other fields follow the list between brackets, each with its name:
+ * `"allow (risk accepted: they have no other domain): Contract 7"`.
  *
  * The VIP list: `{ "ceo@company.example": "Chief executive" }`, with such fields before the comment. A field name that this release doesn't
  * know is kept unchanged, because a later release wrote it.

@@ -13,7 +13,7 @@ const MAX_FAILURES = 100;
 
 /**
  * Checks the arguments of a whole list and converts its content to the keyed form. This is a pure function: it finds removals by comparing
- * with the previous arguments or a later refresh.
+ * with the previous arguments, updated by any refresh since then.
  *
  * @param previous the checked arguments of the previous run, if any.
  * @param ownDomains the tenant's own domains, if known. They are needed to find risky entries.

@@ -1,7 +1,7 @@
 import { nodeTooOld } from "./node-requirement";
 
 /*
- * Every entry point of a separate process imports this first. On an older Node.js, later imports fail with misleading errors.
+ * The library modules import this first. On an older Node.js, later imports fail with misleading errors.
  */
 
 const nodeProblem = nodeTooOld();
