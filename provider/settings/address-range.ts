@@ -1,16 +1,16 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** A contiguous range of IP addresses, as a service may hold one in the place of a single address. */
+/** A contiguous range of IP addresses. A service may hold a range instead of a single address. */
 export interface AddressRange extends AddressBounds {
-  /** The same for every spelling of the range: `203.0.113.0/24`, or `192.0.2.1-192.0.2.9` where no prefix covers it. */
+  /** The same text for every spelling of the range: `203.0.113.0/24`, or `192.0.2.1-192.0.2.9` if no prefix covers it. */
   readonly canonical: string;
   readonly includes: (address: string) => boolean;
 }
 
 /**
- * The canonical text of one address: RFC 5952, and the IPv4 address of an IPv4-mapped one. A prefix (`/32`, `/128`) or a dash range
- * (`192.0.2.1-192.0.2.1`) of one address is that address. Undefined where it isn't one.
+ * Returns the canonical text of one address: RFC 5952, or the IPv4 address of an IPv4-mapped one. A prefix (`/32`, `/128`) or a dash range
+ * (`192.0.2.1-192.0.2.1`) of one address becomes that address. Undefined if the text isn't a valid single address.
  */
 export function parseSingleAddress(text: string): string | undefined {
   if (text.includes("-")) {
@@ -27,8 +27,8 @@ export function parseSingleAddress(text: string): string | undefined {
 }
 
 /**
- * Reads a range of addresses: `203.0.113.0/24`, `203.0.113.0/255.255.255.0`, `203.0.113.*`, `192.0.2.1-192.0.2.9`, `192.0.2.1-9`,
- * `2001:db8::/32`. Bits of the host may be set. Undefined for all else, and for a range of one address.
+ * Parses a range of addresses: `203.0.113.0/24`, `203.0.113.0/255.255.255.0`, `203.0.113.*`, `192.0.2.1-192.0.2.9`, `192.0.2.1-9`,
+ * `2001:db8::/32`. Host bits may be set. Undefined for any other text, and for a range of one address.
  */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const bounds = parseBounds(text);
@@ -47,7 +47,7 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   };
 }
 
-/** An address as a number, an IPv4-mapped one as the IPv4 address; undefined where it isn't one. */
+/** Converts an address to a number; an IPv4-mapped address counts as IPv4. Undefined if the text isn't a valid address. */
 export function addressNumber(text: string): { readonly width: number; readonly value: bigint } | undefined {
   const parsed = parsePlainAddress(text);
   if (parsed === undefined) return undefined;
@@ -57,7 +57,7 @@ export function addressNumber(text: string): { readonly width: number; readonly 
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The first and the last address of a range, as numbers. */
+/** The first and last address of a range, as numbers. */
 interface AddressBounds {
   /** In bits: 32 or 128. */
   readonly width: number;
@@ -66,9 +66,9 @@ interface AddressBounds {
 }
 
 function parsePlainAddress(text: string): Address | undefined {
-  // ipaddr.js reads "010.0.0.1" as octal, so isIP goes first.
+  // isIP runs first because ipaddr.js reads "010.0.0.1" as octal.
   if (isIP(text) === 0 || text.includes("%")) return undefined;
-  // ipaddr.js also reads "::192.0.2.1" as "::ffff:192.0.2.1", which is another address; "0::192.0.2.1" it reads right.
+  // ipaddr.js reads "::192.0.2.1" as "::ffff:192.0.2.1", which is a different address. It reads "0::192.0.2.1" correctly.
   return ipaddr.parse(text.replace(/^::(?=\d+\.)/, "0::"));
 }
 
@@ -96,7 +96,7 @@ function buildAddress(value: bigint, width: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-/** How many bits of the network `24` or `255.255.255.0` says; undefined where it says neither. */
+/** Returns the number of network bits in `24` or `255.255.255.0`; undefined if the text is neither a length nor a mask. */
 function parsePrefixBits(text: string, kind: "ipv4" | "ipv6"): number | undefined {
   if (/^\d{1,3}$/.test(text)) {
     const bits = Number(text);
@@ -111,7 +111,7 @@ function parseBounds(text: string): AddressBounds | undefined {
   return text.includes("*") ? parseOctetWildcard(text) : parseDashRange(text);
 }
 
-/** `203.0.113.*`, `203.0.*.*`. */
+/** Parses `203.0.113.*` or `203.0.*.*`. */
 function parseOctetWildcard(text: string): AddressBounds | undefined {
   if (!/^(?:\d{1,3}\.){1,3}\*(?:\.\*)*$/.test(text)) return undefined;
   const octets = text.split(".").filter((octet) => octet !== "*");
@@ -134,7 +134,7 @@ function parsePrefix(text: string): AddressBounds | undefined {
 function parseDashRange(text: string): AddressBounds | undefined {
   const [, from = "", to = ""] = /^([^\s-]+)\s*-\s*([^\s-]+)$/.exec(text) ?? [];
   const first = parsePlainAddress(from);
-  // `192.0.2.1-9` leaves out the octets that both have in common.
+  // `192.0.2.1-9` omits the octets that both addresses share.
   const isOctet = first?.kind() === "ipv4" && /^\d{1,3}$/.test(to);
   const last = parsePlainAddress(isOctet ? from.replace(/\d+$/, to) : to);
   if (first === undefined || last === undefined || getWidth(first) !== getWidth(last)) return undefined;
@@ -143,7 +143,7 @@ function parseDashRange(text: string): AddressBounds | undefined {
 
 const MAPPED_BASE = 0xffffn << 32n;
 
-/** A range of IPv4-mapped addresses is one of IPv4 addresses. */
+/** Converts a range of IPv4-mapped addresses to a range of IPv4 addresses. */
 function unmapBounds({ width, first, last }: AddressBounds): AddressBounds {
   const isMapped = width === 128 && first >= MAPPED_BASE && last < MAPPED_BASE + (1n << 32n);
   return isMapped

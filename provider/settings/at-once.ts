@@ -1,4 +1,4 @@
-/** Processes items in order with limited concurrency. After a failure no further item is started, and the failure is thrown. */
+/** Processes items in order with limited concurrency. After a failure, it starts no further items and throws the failure. */
 export async function eachAtOnce<T>(
   items: Iterable<T>,
   concurrency: number,

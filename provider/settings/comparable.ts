@@ -1,16 +1,15 @@
 import { comparisonText } from "./text";
 
 /*
- * Compares arguments in a diff and with the service's rows. A value that a preview doesn't know passes unchanged and differs
- * from everything.
+ * Compares arguments in a diff, and with the service's rows. A value unknown during a preview passes through unchanged and differs from
+ * everything.
  */
 
-/** Returns a text in the form used for comparison. */
 export function comparable(value: unknown, canonical: (text: string) => string): unknown {
   return typeof value === "string" ? canonical(value) : value;
 }
 
-/** Returns a comment in the form used for comparison; an empty one counts as missing. */
+/** Returns a comment in the form used for comparison. An empty comment counts as missing. */
 export function comparableComment(comment: unknown): unknown {
   return comparable(comment, comparisonText) || undefined;
 }
@@ -19,7 +18,7 @@ export function sameComment(one: string | undefined, other: string | undefined):
   return one === other || comparisonText(one) === comparisonText(other);
 }
 
-/** Whether two texts of a keyed list are equivalent: white space in comments may differ. */
+/** Whether two texts of a keyed list are equivalent. White space in comments may differ. */
 export function sameListText(one: string, other: string): boolean {
   return one === other || comparisonText(one) === comparisonText(other);
 }

@@ -2,11 +2,11 @@ import { addressNumber, parseAddressRange } from "./address-range";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
 
 /**
- * The values, in canonical form, whose entries cover a domain or a mailbox without being of it, the most specific first: the wildcards and
- * domains above it, and of a mailbox its own domain. That a domain's entry covers what is below it is an assumption
- * (docs/reference/assumptions.md). `*.wild.example` covers what is below `wild.example`, and not that domain itself; `*` covers all.
+ * Lists the canonical values whose entries cover a domain or a mailbox, the most specific first. These are the wildcards and domains above
+ * it; for a mailbox, also its own domain. It is an assumption that a domain's entry covers its subdomains (docs/reference/assumptions.md).
+ * `*.wild.example` covers the subdomains of `wild.example`, but not the domain itself; `*` covers everything.
  *
- * @param value in canonical form; an IP address has none.
+ * @param value in canonical form. An IP address has no covering values.
  */
 export function coveringValues(value: string): string[] {
   const atSign = value.lastIndexOf("@");
@@ -23,27 +23,31 @@ export function coveringValues(value: string): string[] {
   return covering.filter((candidate) => candidate !== value);
 }
 
-/** Whether a value in canonical form stands for many: `*.wild.example`, `*@wild.example`, `*@*.wild.example`. */
+/** Whether a canonical value is a wildcard: `*.wild.example`, `*@wild.example`, `*@*.wild.example`. */
 export function isWildcard(value: string): boolean {
   return value.startsWith("*");
 }
 
-/** What a wildcard in canonical form stands for. */
+/** The scope of a wildcard in canonical form. */
 export interface WildcardScope {
-  /** Empty where all domains are meant. */
+  /** Empty if the wildcard covers all domains. */
   readonly domain: string;
-  /** Whether it stands for the domain itself (`*@wild.example`), rather than for what is below it. */
+  /** Whether the wildcard covers the domain itself (`*@wild.example`) instead of its subdomains. */
   readonly isOfDomain: boolean;
 }
 
-/** @param value in canonical form; undefined where it isn't a wildcard. */
+/**
+ * Parses a wildcard. Undefined if the value isn't a wildcard.
+ *
+ * @param value in canonical form.
+ */
 export function parseWildcard(value: string): WildcardScope | undefined {
   const [, subdomainPrefix, domain = ""] = /^(?:\*@)?(\*(?:\.|$))?(.*)$/s.exec(value) ?? [];
   if (!isWildcard(value) || domain.includes("*")) return undefined;
   return { domain, isOfDomain: subdomainPrefix === undefined };
 }
 
-/** An IP address that is looked for, or a range of them, as numbers. */
+/** An IP address to look up, or a range of addresses, as numbers. */
 interface NumberedRange {
   readonly value: string;
   readonly first: bigint;
@@ -51,12 +55,12 @@ interface NumberedRange {
 }
 
 /**
- * Finds which values an entry covers. It is indexed by the covering values of each, and by the order of addresses: of any number of
- * entries, each costs a look into a map, or a binary search.
+ * Finds the values that an entry covers. Values are indexed by their covering values and sorted by address. Each entry therefore costs one
+ * map lookup or one binary search.
  */
 export class CoveredValues {
   readonly #byCovering = new Map<string, string[]>();
-  /** By their width in bits, in ascending order of their first address. */
+  /** Keyed by width in bits, sorted by first address in ascending order. */
   readonly #addresses: ReadonlyMap<number, readonly NumberedRange[]>;
 
   /** @param values in canonical form. */
@@ -90,7 +94,7 @@ export class CoveredValues {
   }
 
   /**
-   * Those that an entry covers beside its own value.
+   * Returns the values that an entry covers, other than its own.
    *
    * @param entryValue in canonical form.
    */
@@ -111,12 +115,12 @@ export class CoveredValues {
 
 const NO_VALUES: readonly string[] = [];
 
-/** Whether it is worth to parse a value as a range. */
+/** A cheap check that avoids parsing most values as ranges. */
 function isRangeLike(value: string): boolean {
   return /^[\da-f.:]+[/-]/.test(value);
 }
 
-/** How many of the sorted ranges begin before a number. */
+/** Counts the sorted ranges that begin before a number. */
 function countBelow(sorted: readonly NumberedRange[], limit: bigint): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -127,7 +131,7 @@ function countBelow(sorted: readonly NumberedRange[], limit: bigint): number {
   return low;
 }
 
-/** Whether two verdict scopes have mail in common. The default scope is taken to have all mail. */
+/** Whether two verdict scopes overlap. The default scope is assumed to apply to all mail. */
 export function isOverlappingScope(
   one: string = DEFAULT_VERDICT_SCOPE,
   other: string = DEFAULT_VERDICT_SCOPE,

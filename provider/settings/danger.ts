@@ -1,10 +1,10 @@
-/** The change of an entry or a VIP: the list before and after (`allow`, `deny`, `vip`); undefined if it is on none. */
+/** The change of an entry or a VIP: the list before and after (`allow`, `deny`, `vip`). Undefined if it is on no list. */
 export interface Transition {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Whether it should be gone, for example because it expired, but still exists. */
+  /** Whether it should have been removed, for example because it expired, but still exists. */
   readonly isLingering?: boolean;
-  /** How many times it occurs, for example in how many tenants. Default: once. */
+  /** The number of occurrences, for example the number of affected tenants. Default: 1. */
   readonly count?: number;
 }
 
@@ -15,7 +15,7 @@ interface DangerKind {
   readonly matches: (transition: Transition) => boolean;
 }
 
-/** The most dangerous first. */
+/** Sorted by danger, the most dangerous first. */
 const DANGER_KINDS: readonly DangerKind[] = [
   {
     rank: 0,
@@ -49,11 +49,11 @@ const DANGER_KINDS: readonly DangerKind[] = [
   },
 ];
 
-/** Wanted mail may be blocked. */
+/** Transitions of this rank may block wanted mail. Lower ranks may let mail in or remove protection. */
 const BLOCKING = 3;
 const HARMLESS = 4;
 
-/** Returns how dangerous a transition is: 0 for the most, a deny that becomes an allow. */
+/** Returns the danger rank of a transition. Rank 0 is the most dangerous: a deny that becomes an allow. */
 export function dangerRank(transition: Transition): number {
   const kind = DANGER_KINDS.find(({ matches }) => matches(transition));
   if (kind !== undefined) return kind.rank;
@@ -62,17 +62,17 @@ export function dangerRank(transition: Transition): number {
   return isBlocking ? BLOCKING : HARMLESS;
 }
 
-/** Returns the inverse of a transition, which also describes the state of one that was not carried out. */
+/** Returns the inverse of a transition. It also describes the state after a transition that was not carried out. */
 export function inverse({ from, to }: Transition): Transition {
   return { from: to, to: from };
 }
 
-/** Whether blocked mail may come in, or a person loses protection. */
+/** Whether a transition may let blocked mail in or remove a person's protection. */
 export function isDangerous(transition: Transition): boolean {
   return dangerRank(transition) < BLOCKING;
 }
 
-/** Sorts the most dangerous first. What is equally dangerous keeps its order. */
+/** Sorts the most dangerous items first. The sort is stable. */
 export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) => Transition): T[] {
   return items
     .map((item) => ({ one: item, rank: dangerRank(getTransition(item)) }))
@@ -80,7 +80,7 @@ export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) =>
     .map(({ one }) => one);
 }
 
-/** Counts what is dangerous, by kind: `2 new allows and 1 removed deny`; undefined where nothing is. */
+/** Counts the dangerous transitions by kind: `2 new allows and 1 removed deny`. Undefined if there are none. */
 export function countDangers(transitions: readonly Transition[]): string | undefined {
   const counts = new Map<DangerKind, number>();
   for (const transition of transitions) {
@@ -93,7 +93,7 @@ export function countDangers(transitions: readonly Transition[]): string | undef
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
-/** Names the dangerous transitions that a truncated list hides: `among them 2 new allows`. */
+/** Describes the dangerous transitions that a truncated list hides: `among them 2 new allows`. */
 export function describeDangers(hidden: readonly Transition[]): string {
   const dangers = countDangers(hidden);
   return dangers === undefined
@@ -101,20 +101,20 @@ export function describeDangers(hidden: readonly Transition[]): string {
     : `among them ${dangers}`;
 }
 
-/** Counts what a truncated list hides and names what is dangerous: `40 more, among them 2 new allows`. */
+/** Counts the items that a truncated list hides, and names the dangerous ones: `40 more, among them 2 new allows`. */
 export function describeHidden(hidden: readonly Transition[]): string {
   return `${hidden.length.toLocaleString("en-US")} more, ${describeDangers(hidden)}`;
 }
 
-/** A truncated list that hides nothing more dangerous than it shows. */
+/** A truncated list. The hidden items are never more dangerous than the shown ones. */
 export interface CutList<T> {
   /** The most dangerous first. */
   readonly shown: readonly T[];
-  /** The hidden items as described by {@link describeHidden}; undefined if there are none. */
+  /** Describes the hidden items, see {@link describeHidden}. Undefined if nothing is hidden. */
   readonly more: string | undefined;
 }
 
-/** Cuts a list to its most dangerous items. */
+/** Truncates a list to its most dangerous items. */
 export function cutByDanger<T>(
   items: readonly T[],
   maxItems: number,

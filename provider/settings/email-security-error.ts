@@ -1,8 +1,8 @@
 /**
  * The base class of every error that this package throws deliberately.
  *
- * Match by `code`, never by message: codes are stable, messages are written for people. The underlying failure, if any, is in
- * `cause`.
+ * Match errors by `code`, never by message: codes are stable, but messages are written for people. `cause` holds the underlying failure, if
+ * any.
  */
 export class EmailSecurityError extends Error {
   /** A stable, machine-readable identifier of the failure, such as `ERR_AUTH`. */
@@ -15,7 +15,7 @@ export class EmailSecurityError extends Error {
   }
 }
 
-/** Formats a failure for people: its message with the code in the first line, for docs and scripts. */
+/** Formats a failure for people. The first line includes the error code, so that people can search for it in the docs. */
 export function withCode(error: unknown): string {
   if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
   const [firstLine = "", ...remainingLines] = error.message.split("\n");

@@ -6,27 +6,31 @@ import { canonicalMailbox, canonicalValue } from "./entry-value";
 import { text } from "./json-fields";
 import { canonicalComment, harmless, printable } from "./text";
 
-/** What code that iterates over the fields of an entry or a VIP needs to know of one. */
+/** Describes one field of an entry or a VIP, for code that iterates over the fields. */
 export interface Field {
-  /** Its name in requests and answers (reference, sections "Allow/deny list" and "VIP employees"). Absent: it is never sent. */
+  /**
+   * The name in requests and responses (API reference, sections "Allow/deny list" and "VIP employees"). Absent if the field is never sent.
+   */
   readonly wire?: string;
-  /** How a change is made: in place, by a replacement, or not at all, since it is an option of the run. */
+  /** How a change is applied: in place, by replacement, or not at all for an option of the run. */
   readonly change: "in place" | "replace" | "none";
-  /** Where a whole list holds it: in the key of an entry, or in the text of the key. Absent: it is no part of a list's content. */
+  /** Where a whole list stores the field: in the key of an entry, or in the text of that key. Absent if lists don't store it. */
   readonly listedIn?: "key" | "text";
-  /** The form in which a plan shows it; undefined for none. Default: the value itself. */
+  /** Converts a value to the form shown in a plan. Undefined if there is no value. Default: the value itself. */
   readonly canonical?: (value: unknown) => unknown;
-  /** The form in which two values are compared; undefined for none. Default: the value itself. */
+  /** Converts a value to the form used for comparison. Undefined if there is no value. Default: the value itself. */
   readonly comparable?: (value: unknown) => unknown;
-  /** The value that is sent to clear it. Default: it can't be cleared. */
+  /** The value to send to clear the field. Default: the field can't be cleared. */
   readonly cleared?: unknown;
-  /** Whether a service that doesn't return it holds what is declared. Default: then the service holds none. */
+  /** Whether a response without the field means that the service holds the declared value. Default: a missing field has no value. */
   readonly isOptionalInAnswers?: true;
-  /** Whether arguments that declare a value leave it out: a default, or inferred from another. Default: never. */
+  /** Whether declared arguments can omit a value because it is a default or is inferred. Default: never. */
   readonly isImplied?: (value: unknown) => boolean;
-  /** The form in which a value from the service goes into state. Default: printable. */
+  /** Converts a value from the service to the form stored in state. Default: printable text. */
   readonly shown?: (text: string) => string;
-  /** Its name between brackets in the text of a whole list, `(risk accepted: …)`. Absent: it has its own place in key or text. */
+  /**
+   * The name between brackets in the text of a whole list, `(risk accepted: …)`. Absent if the field has its own place in the key or text.
+   */
   readonly bracket?: string;
 }
 
@@ -44,7 +48,7 @@ const comment = {
   shown: harmless,
 } as const;
 
-/** The arguments of an allow/deny entry. Without one of them, this doesn't compile. */
+/** The arguments of an allow/deny entry. A missing argument is a compile error. */
 export const ENTRY_FIELDS = {
   value: {
     listedIn: "key",
@@ -71,7 +75,7 @@ export const ENTRY_FIELDS = {
   adopt: { change: "none" },
 } as const satisfies Record<keyof z.infer<typeof allowDenyEntryArguments>, Field>;
 
-/** The arguments of a VIP. Without one of them, this doesn't compile. */
+/** The arguments of a VIP. A missing argument is a compile error. */
 export const VIP_FIELDS = {
   email: {
     listedIn: "key",
@@ -85,27 +89,29 @@ export const VIP_FIELDS = {
 
 type EntryFields = typeof ENTRY_FIELDS;
 
-/** The names of the fields that are in the text of a whole list. Those of a VIP are among them. */
+/** The names of the fields that the text of a whole list holds. The VIP fields are a subset. */
 type EntryStateField = {
   [Name in keyof EntryFields]: EntryFields[Name] extends { readonly listedIn: "text" } ? Name : never;
 }[keyof EntryFields];
 
-/** An entry or a VIP beside its key: what the text of a whole list holds. */
+/** The state of an entry or a VIP without its key, as the text of a whole list holds it. */
 export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, EntryStateField>>>;
 
-/** An element of a settings file: its value or mailbox, and what is said of it under the names of the fields. */
+/** An element of a settings file: its value or mailbox, and the other fields by name. */
 export type Element = Readonly<Record<string, NonNullable<Standing[EntryStateField]>>> & {
   readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
 };
 
-/** The same in JSON. Without a field, this doesn't compile. */
+/** The JSON schema of {@link Standing}. A missing field is a compile error. */
 export const standingJson = {
   list: z.enum(LISTS).describe("Only of entries.").exactOptional(),
   comment: z.string().exactOptional(),
   acceptRisk: text("Why its risk is accepted.").exactOptional(),
 } satisfies Record<EntryStateField, z.ZodType>;
 
-/** Those that the service is sent, all under the same names: else this doesn't compile, and a row is no standing. */
+/**
+ * The names of the fields sent to the service. Each must equal its wire name, or the code doesn't compile: rows are used as entry states.
+ */
 type SentField = {
   [Name in EntryStateField]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
 }[EntryStateField];
@@ -113,31 +119,31 @@ type SentField = {
 type Fields = Readonly<Record<string, Field>>;
 type Values = Readonly<Record<string, unknown>>;
 
-/** The fields of a {@link Standing}; of thousands of entries each is looked at, so they are looked up once. */
+/** The fields of a {@link Standing}, computed once because lists have thousands of entries. */
 const ENTRY_STATE_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(
   ([, { listedIn }]) => listedIn === "text",
 );
 const SENT_FIELDS = ENTRY_STATE_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
-/** What the service is sent of it in JSON. */
+/** The JSON schema of the part that is sent to the service. */
 export const sentJson = pick(
   standingJson,
   SENT_FIELDS.map(([name]) => name),
 ) as Pick<typeof standingJson, SentField>;
 
-/** What stands beside the key of something that is declared, or of a row of the service, in the form in which a plan shows it. */
+/** Returns the state of a declared item or a service row without its key, in the form shown in a plan. */
 export function standingOf(source: object): Standing {
   return pickCanonicalValues(ENTRY_STATE_FIELDS, source);
 }
 
-/** What of it the service is sent. */
+/** Returns the part of a state that is sent to the service. */
 export function sentOf(entryState: object): Pick<Standing, SentField> {
   return pickCanonicalValues(SENT_FIELDS, entryState);
 }
 
 type SentState = { readonly [Name in SentField]?: unknown };
 
-/** Whether two are the same to the service, in which each may be declared or a row. */
+/** Whether the service treats two states as equal. Each may be declared or a row of the service. */
 export function isSameStanding(one: SentState | undefined, other: SentState | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return SENT_FIELDS.every(([name, field]) =>
@@ -147,15 +153,15 @@ export function isSameStanding(one: SentState | undefined, other: SentState | un
 
 export type DetailName = Exclude<SentField, "list">;
 
-/** What the service is told of an entry or a VIP beside its list. */
+/** The names of the fields sent to the service, except the list. */
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
 
-/** Those of which two say something else. */
+/** Returns the names of the details that differ. */
 export function differingDetails(one: SentState, other: SentState): readonly DetailName[] {
   return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELDS[name], one[name], other[name]));
 }
 
-/** What of it the service is sent, in the form in which two are compared; nothing is an empty text. */
+/** Returns the values sent to the service, in the form used for comparison. A missing value becomes an empty text. */
 export function comparedValues(entryState: SentState): readonly unknown[] {
   return SENT_FIELDS.map(
     ([name, { comparable = returnUnchanged }]) => comparable((entryState as Values)[name]) ?? "",
@@ -171,12 +177,12 @@ function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object):
   return entryState;
 }
 
-/** Whether two values of a field are the same. A value that a preview doesn't know yet differs from every other. */
+/** Whether two values of a field are equal. A value unknown during a preview differs from every other value. */
 export function isSameValue({ comparable = returnUnchanged }: Field, one: unknown, other: unknown): boolean {
   return one === other || comparable(one) === comparable(other);
 }
 
-/** The names of the fields whose values differ, without options of the run. */
+/** Returns the names of the fields whose values differ, without options of the run. */
 export function differingFields(fields: Fields, one: Values, other: Values): readonly string[] {
   return filterFieldNames(
     fields,
@@ -184,7 +190,7 @@ export function differingFields(fields: Fields, one: Values, other: Values): rea
   );
 }
 
-/** The values that say something, as an empty comment doesn't; without options of the run. */
+/** Returns the values that are set, without options of the run. An empty comment counts as not set. */
 export function valuesOf(
   fields: Fields,
   values: Values,
@@ -198,17 +204,20 @@ export function valuesOf(
   return pick(values, names);
 }
 
-/** The same values without those that a program leaves out: defaults, and what is inferred. */
+/** Returns the values that a program declares, without defaults and inferred values. */
 export function declaredValues(fields: Fields, values: Values): Record<string, unknown> {
   return valuesOf(fields, values, ({ isImplied }, value) => isImplied?.(value) !== true);
 }
 
-/** The values that are never sent to the service. */
+/** Returns the values that are never sent to the service. */
 export function unsentValues(fields: Fields, values: Values): Record<string, unknown> {
   return valuesOf(fields, values, ({ wire }) => wire === undefined);
 }
 
-/** A state with the arguments that a run takes over without a request: what is never sent, and the spelling of what is. */
+/**
+ * Returns a state with the arguments that take effect without a request: fields that are never sent, and a new spelling of fields that
+ * require replacement.
+ */
 export function withArguments<State extends object>(fields: Fields, state: State, inputs: object): State {
   const names = filterFieldNames(fields, ({ wire, change }) => wire === undefined || change === "replace");
   const otherFields = Object.entries(state).filter(([name]) => !names.includes(name));
@@ -219,7 +228,7 @@ export function withArguments<State extends object>(fields: Fields, state: State
   return { ...Object.fromEntries(otherFields), ...argumentValues } as State;
 }
 
-/** Whether two argument objects ask the same of the service. */
+/** Whether two sets of arguments agree in every field that an in-place change sends. */
 export function isSentAlike(fields: Fields, one: Values, other: Values): boolean {
   return !differingFields(fields, one, other).some((name) => isSentInChange(fields[name] as Field));
 }
@@ -228,7 +237,7 @@ function isSentInChange({ wire, change }: Field): boolean {
   return wire !== undefined && change === "in place";
 }
 
-/** Whether two rows are the same in all that a change in place could have changed. */
+/** Whether two rows agree in every field that an in-place change could modify. */
 export function isSameRow(fields: Fields, one: object, other: object): boolean {
   return Object.values(fields).every((field) => {
     const { wire = "" } = field;
@@ -236,7 +245,7 @@ export function isSameRow(fields: Fields, one: object, other: object): boolean {
   });
 }
 
-/** The body of a request that changes what the service holds to what is declared. */
+/** Builds the request body that changes the stored state to the declared state. */
 export function changeBody(fields: Fields, stored: Values, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -249,7 +258,10 @@ export function changeBody(fields: Fields, stored: Values, inputs: Values): Reco
   return body;
 }
 
-/** The body of a request that creates what is declared. Another spelling would be another row where a service compares values literally. */
+/**
+ * Builds the request body that creates a declared item. Fields that require replacement are sent in canonical form, because a service that
+ * compares values literally would treat another spelling as another row.
+ */
 export function createBody(fields: Fields, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, { wire, change, comparable = returnUnchanged }] of Object.entries(fields)) {
@@ -260,9 +272,9 @@ export function createBody(fields: Fields, inputs: Values): Record<string, unkno
 }
 
 /**
- * What a row of the service says, by the names of the arguments: as written where it says the same.
+ * Returns the values of a service row by argument name. A value that is equivalent to the declared one keeps the declared spelling.
  *
- * @param declared what was declared, or the state has.
+ * @param declared the declared values, or those in the state.
  */
 export function valuesOfRow(fields: Fields, row: Values, declared: Values): Record<string, unknown> {
   const values: Record<string, unknown> = {};

@@ -1,10 +1,9 @@
 /*
- * Two tenants can have the same entry id if a service numbers each tenant's entries from 1. Ids that are random or based on a
- * clock are unique to one tenant. The service documents neither, so this looks at all ids together: a single one could look
- * like anything.
+ * Two tenants can have the same entry id if a service numbers each tenant's entries from 1. Random or clock-based ids are unique to one
+ * tenant. The service doesn't document its id format. This code therefore examines all ids together, because a single id proves nothing.
  */
 
-/** Whether ids are sequential numbers, so another tenant can have the same ones. */
+/** Whether the ids are sequential numbers, which other tenants can have as well. */
 export function areCounters(ids: readonly string[]): boolean {
   const isPrefixed = ids.every((id) => PREFIX_PATTERN.test(id));
   const parts = ids.map((id) => extractSignificantPart(isPrefixed ? id.replace(PREFIX_PATTERN, "") : id));
@@ -17,12 +16,12 @@ export function areCounters(ids: readonly string[]): boolean {
 
 type PartKind = "unique" | "short" | "unclear";
 
-/** No counter has this many significant digits, but a clock in milliseconds does, as in a snowflake id. */
+/** No counter has this many significant digits, but a clock in milliseconds does, for example in a snowflake id. */
 const CLOCK_DIGITS = 15;
-/** So many characters hold enough of chance, if that is where they are from. */
+/** The minimum length at which a random-looking part has enough entropy. */
 const MIN_RANDOM_LENGTH = 8;
 const MIN_UNIQUE_LENGTH = 12;
-/** Among so many random characters, the most frequent one is rare. */
+/** With this many random parts, the most frequent character of each position is rare. */
 const MANY_PARTS = 8;
 
 function classifyPart(part: string): PartKind {
@@ -34,7 +33,7 @@ function classifyPart(part: string): PartKind {
   return isUnique ? "unique" : "unclear";
 }
 
-/** Which part of the ids has, on average, the most frequent character of its place. */
+/** Returns the average share of the most frequent character in each position. */
 function computeCommonShare(parts: readonly string[]): number {
   const length = Math.max(...parts.map((part) => part.length));
   const padded = parts.map((part) => part.padStart(length, "0"));
@@ -48,7 +47,7 @@ function computeCommonShare(parts: readonly string[]): number {
 
 const PREFIX_PATTERN = /^(?:\p{L}+[-_:.])+/u;
 
-/** Without separators and the zeros that fill up a number. */
+/** Removes separators, leading zeros and long runs of zeros, which only pad a number. */
 function extractSignificantPart(id: string): string {
   return id
     .replaceAll(/[-_:.{}]/g, "")
@@ -56,7 +55,7 @@ function extractSignificantPart(id: string): string {
     .replaceAll(/0{6,}/g, "");
 }
 
-/** Whether letters and digits alternate as they don't in a number or a word. */
+/** Whether letters and digits alternate more than in a number or a word. */
 function looksRandom(part: string): boolean {
   const transitions = part.match(/(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])/g) ?? [];
   return part.length >= MIN_RANDOM_LENGTH && transitions.length >= 3;

@@ -9,13 +9,13 @@ import { quote } from "./text";
 export interface EntryValue {
   readonly entryType: EntryType;
   /**
-   * Lower case, ASCII (punycode) domains without a trailing dot, RFC 5952 IPv6 text. An IPv4-mapped address and a prefix of one address
-   * (`/32`, `/128`) are the address.
+   * Lower case, ASCII (punycode) domains without a trailing dot, RFC 5952 text for IPv6. An IPv4-mapped address, or a prefix of one address
+   * (`/32`, `/128`), becomes that address.
    */
   readonly canonical: string;
 }
 
-/** The parsed value, or a sentence for its author that says why it is invalid. */
+/** The parsed value, or a sentence that tells the author why the text is invalid. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };
@@ -23,8 +23,8 @@ export type Parsed<T> =
 /**
  * Parses a domain, an IP address or a mailbox as a person wrote it.
  *
- * Anything else is rejected with the reason, and with a correction if possible: a URL, a defanged indicator (`evil[.]example`),
- * a wildcard, a display name, surrounding white space.
+ * Rejects anything else with the reason, and with a correction if possible. Examples: a URL, a defanged indicator (`evil[.]example`), a
+ * wildcard, a display name, surrounding white space.
  */
 export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
@@ -35,7 +35,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
     : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
 }
 
-/** Parses a mailbox address (`local@domain`) into its canonical form, or says what is wrong with it. */
+/** Parses a mailbox address (`local@domain`) into its canonical form, or returns why it is invalid. */
 export function parseMailbox(text: string): Parsed<string> {
   const parsed = parseMailboxExactly(text);
   if (parsed.ok) return parsed;
@@ -45,8 +45,8 @@ export function parseMailbox(text: string): Parsed<string> {
 }
 
 /**
- * The form in which a value is compared with another of its type. Never fails. Ranges of addresses and wildcards can't be declared, but a
- * service may hold them: they are compared in one form too. All else that can't be read is compared in lower case.
+ * Returns the form in which values of the same type are compared. Never fails. A service may hold address ranges and wildcards, although
+ * they can't be declared; these have a canonical form too. Any other text that can't be parsed becomes lower case.
  */
 export function canonicalValue(value: string): string {
   const text = value.trim();
@@ -55,28 +55,28 @@ export function canonicalValue(value: string): string {
 }
 
 /**
- * `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, `*@*.wild.example` for
- * `@*.wild.example`, and ranges of addresses.
+ * Returns `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, and `*@*.wild.example` for
+ * `@*.wild.example`. Also handles ranges of addresses.
  */
 function canonicalPattern(text: string): string | undefined {
   const [, mailboxPrefix, subdomainPrefix, domainText = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
   if (mailboxPrefix === undefined && subdomainPrefix === undefined) return parseAddressRange(text)?.canonical;
   const domain = parseDomain(domainText);
   const prefix = `${mailboxPrefix === undefined ? "" : "*@"}${subdomainPrefix === undefined ? "" : "*."}`;
-  // A top-level domain is no value of its own, and a wildcard may stand for all below it.
+  // A top-level domain alone isn't a valid value, but a wildcard may cover everything below it.
   const isTopLevel = /^[a-z]{2,63}\.?$/i.test(domainText);
   if (isTopLevel) return `${prefix}${domainText.toLowerCase().replace(/\.$/, "")}`;
   return domain.ok ? `${prefix}${domain.value}` : undefined;
 }
 
-/** The form in which mailboxes are compared. Never fails. */
+/** Returns the form in which mailboxes are compared. Never fails. */
 export function canonicalMailbox(email: string): string {
   const text = email.trim();
   const parsed = parseMailboxExactly(text);
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
-/** What two entries about the same thing share: type and canonical value. */
+/** Returns the type and canonical value, which are equal for duplicate entries. */
 export function naturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalValue(value)}`;
 }
@@ -85,15 +85,15 @@ function buildParseFailure(reason: string): { ok: false; reason: string } {
   return { ok: false, reason };
 }
 
-/** A suggestion is there to be copied, so it is never cut. */
+/** Quotes a suggestion in full, because people copy it. */
 function quoteFull(suggestion: string): string {
   return quote(suggestion, suggestion.length);
 }
 
 /**
- * A domain as almost all are written, in its canonical form already: two or more labels of small ASCII letters, digits
- * and inner hyphens (none of them an IDN's, which has rules of its own), the last one letters only. A list of thousands
- * is read many times a run.
+ * Matches most domains, in canonical form: two or more labels of lower-case ASCII letters, digits and inner hyphens. The last label has
+ * letters only. Labels of internationalized domains don't match, because they need separate checks. This fast path matters because a run
+ * reads lists of thousands of entries many times.
  */
 const PLAIN_DOMAIN = /^(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
@@ -104,7 +104,7 @@ export function isPlainDomain(text: string): boolean {
   return isPlain;
 }
 
-/** Of one entry it is asked several times in a row: to read it, to name it, to check it. */
+/** Caches the last match, because each entry is checked several times in a row. */
 let lastPlainDomain: string | undefined;
 
 function parseExactly(text: string): Parsed<EntryValue> {
@@ -135,14 +135,14 @@ function findSurroundingProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** What stands between the values of a table or a list. */
+/** A character that separates values in a table or a list. */
 const BREAK_CHARACTER = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
 
 function isAddressLike(text: string): boolean {
   return /^[\d.]+$/.test(text) || ADDRESS_RANGE.test(text) || /:[^:]*:/.test(text);
 }
 
-/** `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `192.0.2.1-192.0.2.9`, `192.0.2.1-9`. */
+/** Matches `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `192.0.2.1-192.0.2.9` and `192.0.2.1-9`. */
 const ADDRESS_RANGE = /^[\d.]+ ?[-/] ?[\d.]+$/;
 
 function parseAddress(text: string): Parsed<EntryValue> {
@@ -170,9 +170,9 @@ function parseMailboxExactly(text: string): Parsed<string> {
   if (atSign < 0) return buildParseFailure(`${quote(text)} is not a mailbox: it has no @`);
   if (atSign === 0) return buildParseFailure(`${quote(text)} has nothing before its @`);
   if (atSign === text.length - 1) return buildParseFailure(`${quote(text)} has nothing after its @`);
-  // Composing takes quadratic time for a long row of combining marks; nothing this long can come below 64 bytes.
+  // Unicode composition takes quadratic time for a long run of combining marks. Text of this length can't shrink below 64 bytes.
   if (atSign > 1000) return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
-  // Checked in the form that is compared, so that this form passes the same checks.
+  // Checks the form used for comparison, so that this form passes the same checks.
   const local = text.slice(0, atSign).normalize("NFC").toLowerCase().normalize("NFC");
   if (local.includes("*")) return buildParseFailure(`${quote(text)} is a pattern, not one mailbox`);
   if (/[\s<>()[\]\\,;:"@]/.test(local) || /^\.|\.$|\.\./.test(local)) {
@@ -193,7 +193,7 @@ function describeCharacter(character: string): string {
 
 function parseDomain(text: string): Parsed<string> {
   if (isPlainDomain(text)) return { ok: true, value: text };
-  // IDNA takes quadratic time, and nothing this long can come below 253 characters.
+  // IDNA conversion takes quadratic time. Text of this length can't shrink below 253 characters.
   if (text.length > 1000) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
   if (text.startsWith("*"))
     return buildParseFailure(`${quote(text)} is a pattern; the service's list holds plain domains`);
@@ -239,13 +239,13 @@ function parseDomain(text: string): Parsed<string> {
   return { ok: true, value: ascii };
 }
 
-/** Text beyond this is a mistake of another kind, such as a whole file, that no suggestion explains. */
+/** Longer text is another kind of mistake, such as a whole file. No suggestion would help. */
 const MAX_EXPLAINED_LENGTH = 4000;
 
-/** The value that was probably meant, if a well-known slip explains what was written. */
+/** Returns the value that the author probably meant, if a common mistake explains the text. */
 export function probableValue(text: string): string | undefined {
   if (text.trim().length > MAX_EXPLAINED_LENGTH) return undefined;
-  // Several values, of which a break that is taken away would make one.
+  // Removing a break would join several values into one.
   if (BREAK_CHARACTER.test(text.trim())) return undefined;
   const candidates = new Set<string>();
   const cleaned = text
@@ -265,11 +265,11 @@ export function probableValue(text: string): string | undefined {
   candidates.add(/^(.*:.*)%/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^([^:]+):\d+$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\[(.+)\](?::\d+)?$/.exec(cleaned)?.[1] ?? "");
-  // A range must not become its first address, nor several URLs the first one.
+  // A range must not become its first address, and several URLs must not become the first one.
   if (/[/?#]/.test(cleaned) && !/\s/.test(cleaned) && !ADDRESS_RANGE.test(cleaned)) {
     const url = URL.parse(cleaned.includes("://") ? cleaned : `http://${cleaned}`);
     const host = url?.hostname.replace(/^\[(.+)\]$/, "$1") ?? "";
-    // A browser reads "010.0.0.1" as 8.0.0.1; whether its writer did can't be told.
+    // A browser reads "010.0.0.1" as 8.0.0.1, but the author may have meant another address.
     if (isIP(host) !== 4 || cleaned.includes(host)) candidates.add(host);
   }
   for (const candidate of candidates) {

@@ -1,22 +1,25 @@
 import { parse } from "tldts";
 
 /*
- * Of email-providers, which is kept up by the month and holds data alone: no code runs when it is installed. Read when
- * first asked for, so that no start of a process waits for it.
+ * Uses email-providers, a package that is updated monthly and holds only data: its installation runs no code. The data is loaded on first
+ * use to keep process start fast.
  */
 
 let freeMailDomains: ReadonlySet<string> | undefined;
 let largeProviderNames: ReadonlySet<string> | undefined;
 
-/** Whether anybody can have a mailbox at a domain, given in canonical form, for nothing or for little: free mail, a provider of internet access, a throwaway service. */
+/**
+ * Whether anybody can get a mailbox at a domain (in canonical form) for free or cheaply: free mail, an internet provider or a throwaway
+ * service.
+ */
 export function isFreeMail(domain: string): boolean {
   freeMailDomains ??= new Set(require("email-providers/all.json") as string[]);
   return freeMailDomains.has(domain) && !RESERVED_DOMAINS.has(domain);
 }
 
 /**
- * Whether millions of people have their mailbox at a domain, given in canonical form: one of the large providers, in any
- * country. Throwaway services are many, and to deny them is sensible; few of them are so large.
+ * Whether millions of people have their mailbox at a domain (in canonical form). These are the large providers, in any country. Throwaway
+ * services don't count: few are that large, and denying them is sensible.
  */
 export function isLargeFreeMail(domain: string): boolean {
   largeProviderNames ??= new Set(
@@ -25,10 +28,10 @@ export function isLargeFreeMail(domain: string): boolean {
   return isFreeMail(domain) && largeProviderNames.has(getMailProviderName(domain));
 }
 
-/** The names of RFC 2606 stand in examples; the list has taken them for a provider's. */
+/** The example domains of RFC 2606, which the package lists as providers by mistake. */
 const RESERVED_DOMAINS: ReadonlySet<string> = new Set(["example.com", "example.net", "example.org"]);
 
-/** What stays of `outlook.com` and `outlook.co.id`. */
+/** Returns the name that `outlook.com` and `outlook.co.id` share. */
 function getMailProviderName(domain: string): string {
   return parse(domain, { extractHostname: false, validateHostname: false }).domainWithoutSuffix ?? domain;
 }

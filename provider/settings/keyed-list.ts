@@ -5,17 +5,18 @@ import { canonicalMailbox, canonicalValue, isPlainDomain, parseEntryValue } from
 import { canonicalComment, percentEncoded, printable } from "./text";
 
 /**
- * A whole list as arguments and state hold it: one short text a key, so that a difference is one of keys, and state
- * stays small.
+ * A whole list as stored in arguments and state: one short text per key. Diffs are therefore per key, and state stays small.
  *
- * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`, the value in canonical
- * form with its verdict scope where that is not the default. Other fields stand between brackets behind the list, each with its name:
- * `"allow (risk accepted: they have no other domain): Contract 7"`. The VIP list: `{ "ceo@company.example": "Chief executive" }`, with such
- * fields before the comment. A name that this release doesn't know is kept as it is: a later release wrote it.
+ * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`. The key is the canonical value, with its
+ * verdict scope unless that is the default. Other fields follow the list between brackets, each with its name:
+ * `"allow (risk accepted: they have no other domain): Contract 7"`.
+ *
+ * The VIP list: `{ "ceo@company.example": "Chief executive" }`, with such fields before the comment. A field name that this release doesn't
+ * know is kept unchanged, because a later release wrote it.
  */
 export type KeyedList = Readonly<Record<string, string>>;
 
-/** One entry of a keyed list, each value in canonical form; no text is empty. */
+/** One entry of a keyed list, with each value in canonical form. No text is empty. */
 export interface ListedEntry extends Omit<AllowDenyEntryInputs, "adopt"> {
   readonly unknown?: UnknownFields;
 }
@@ -23,15 +24,15 @@ export interface ListedEntry extends Omit<AllowDenyEntryInputs, "adopt"> {
 /** Fields that this release doesn't know, by their names between brackets. */
 export type UnknownFields = Readonly<Record<string, string>>;
 
-/** One member of a keyed VIP list, the same. */
+/** One member of a keyed VIP list, with each value in canonical form. */
 export interface ListedVip extends Omit<VipEmployeeInputs, "onDelete"> {
   readonly unknown?: UnknownFields;
 }
 
-/** What stands before the text of a key that a refresh has found, and that no program has declared. */
+/** Prefixes the text of a key that a refresh found but no program declared. */
 const UNMANAGED_PREFIX = "(unmanaged) ";
 
-/** The text of a key that nobody declared. */
+/** Marks the text of a key as not declared. */
 export function asUnmanaged(text: string): string {
   return UNMANAGED_PREFIX + text;
 }
@@ -40,20 +41,20 @@ export function isUnmanaged(text: string): boolean {
   return text.startsWith(UNMANAGED_PREFIX);
 }
 
-/** The text as it would be declared. */
+/** Returns the text as a program would declare it. */
 export function asDeclared(text: string): string {
   return isUnmanaged(text) ? text.slice(UNMANAGED_PREFIX.length) : text;
 }
 
-/** Whether a key and its text are what almost all are: a plain domain and a list, with or without a plain comment. */
+/** Whether an entry has the most common form: a plain domain on a list, with or without a plain comment. */
 export function isPlainEntry(key: string, text: string): boolean {
   return PLAIN_ENTRY_TEXT.test(text) && isPlainDomain(key);
 }
 
-/** Printable ASCII, with no space at its end, and nothing of what makes a comment harmful. */
+/** The comment is printable ASCII without trailing spaces and without sequences that make a comment harmful. */
 const PLAIN_ENTRY_TEXT = /^(?:allow|deny)(?:: (?!.*(?:<\{|##|::))[!-~](?:[ -~]*[!-~])?)?$/;
 
-/** The key of an entry: it holds the entry's value, its scope where that is not the default, and its type where the value does not tell it. */
+/** Returns the key of an entry. It holds the value, the scope unless it is the default, and the type if the value doesn't imply it. */
 export function keyOfEntry(entry: {
   readonly value: string;
   readonly entryType: string;
@@ -69,7 +70,7 @@ export function keyOfEntry(entry: {
   return escapeKeyPart(value) + (qualifiers.length === 0 ? "" : ` (${qualifiers.join(", ")})`);
 }
 
-/** What makes an entry one of its own beside its id: a service may hold one value once per list and scope. */
+/** Returns what identifies an entry apart from its id. A service may hold a value once per list and scope. */
 export function entryKey(entry: {
   readonly list: string;
   readonly value: string;
@@ -79,19 +80,19 @@ export function entryKey(entry: {
   return `${entry.list} ${keyOfEntry(entry)}`;
 }
 
-/** What the text of a key is made of, in any form; what is no field of it is passed over. */
+/** The fields that the text of a key encodes, in any form. Other properties are ignored. */
 type EncodableFields = { readonly [Name in Exclude<keyof Standing, "list">]?: Standing[Name] | undefined } & {
   readonly unknown?: UnknownFields | undefined;
 };
 
-/** The text of an entry: its list, its fields between brackets, and its comment. */
+/** Encodes an entry as text: its list, its fields between brackets, and its comment. */
 export function textOfEntry(entry: EncodableFields & { readonly list: string }): string {
   const comment = canonicalComment(entry.comment);
   const list = `${entry.list}${bracketsText(entry)}`;
   return comment === "" ? list : `${list}: ${comment}`;
 }
 
-/** The fields of an entry between brackets, as they stand behind its list. */
+/** Encodes the fields between brackets that follow the list of an entry. */
 export function bracketsText(entry: EncodableFields): string {
   return formatBracketFields(ENTRY_BRACKETS, entry)
     .map((field) => ` ${field}`)
@@ -100,17 +101,17 @@ export function bracketsText(entry: EncodableFields): string {
 
 const NAME_PATTERN = "[a-z][a-z ]*";
 const VALUE_PATTERN = String.raw`(?:[^\\()]|\\.|\([^\\()]*\))*`;
-/** One field: `(risk accepted: Contract (2026))`; a bracket in the value that has no partner is `\)`. */
+/** Matches one field: `(risk accepted: Contract (2026))`. An unpaired bracket in the value is escaped: `\)`. */
 const FIELD_PATTERN = new RegExp(String.raw`\((${NAME_PATTERN}): (${VALUE_PATTERN})\)`, "gs");
 const ENTRY_PATTERN = new RegExp(
   String.raw`^(allow|deny)((?: \(${NAME_PATTERN}: ${VALUE_PATTERN}\))*)(?:: ?(.*))?$`,
   "s",
 );
 const VIP_PATTERN = new RegExp(String.raw`^((?:\(${NAME_PATTERN}: ${VALUE_PATTERN}\)(?: |$))*)(.*)$`, "s");
-/** The start of a comment that could be taken for a field, or for the mark of what nobody declared. */
+/** Matches the start of a comment that looks like a field or the prefix for unmanaged keys. */
 const FIELD_LIKE_START = new RegExp(String.raw`^\\*\((?:${NAME_PATTERN}: |unmanaged\) )`);
 
-/** The fields between brackets by their names there. Lists of thousands are read and written by them. */
+/** The fields by their names between brackets. Computed once, because lists have thousands of entries. */
 const ENTRY_BRACKETS = buildBrackets(ENTRY_FIELDS);
 const VIP_BRACKETS = buildBrackets(VIP_FIELDS);
 
@@ -124,7 +125,7 @@ function buildBrackets(fields: Readonly<Record<string, Field>>): Brackets {
   );
 }
 
-/** The fields that stand between brackets, in the order of their descriptors; those of a later release come last. */
+/** Formats the fields between brackets in the order of their descriptors. Fields of a later release come last. */
 function formatBracketFields(
   brackets: Brackets,
   values: { readonly unknown?: UnknownFields | undefined },
@@ -140,7 +141,7 @@ function formatBracketFields(
   return fields;
 }
 
-/** Reads fields between brackets back: those that this release knows by their names as arguments. */
+/** Parses the fields between brackets. Fields that this release knows get their argument names. */
 function decodeBracketFields(
   brackets: Brackets,
   text: string,
@@ -157,7 +158,7 @@ function decodeBracketFields(
   return Object.keys(unknown).length === 0 ? values : { ...values, unknown };
 }
 
-/** A value as it stands between brackets: what would end them is escaped, a pair of its own is left readable. */
+/** Escapes brackets that would end a field early. A bracket pair without nesting stays readable. */
 function escapeBrackets(text: string): string {
   return text.replace(/\([^\\()]*\)|[\\()]/g, (match) => (match.length > 1 ? match : `\\${match}`));
 }
@@ -166,7 +167,7 @@ function unescapeBrackets(text: string): string {
   return canonicalComment(text.replace(/\\(.)/gs, "$1"));
 }
 
-/** Reads a key and its text back. Undefined when they are not what {@link keyOfEntry} and {@link textOfEntry} write. */
+/** Parses a key and its text. Undefined if {@link keyOfEntry} and {@link textOfEntry} could not have written them. */
 export function readEntry(key: string, text: string): ListedEntry | undefined {
   if (isPlainEntry(key, text)) {
     const list = text.startsWith("deny") ? "deny" : "allow";
@@ -196,7 +197,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
   };
 }
 
-/** A key for an entry whose own is taken, as by the same value on the other list. */
+/** Returns another key for an entry whose key is taken, for example by the same value on the other list. */
 export function anotherKey(key: string, list: string, isTaken: (key: string) => boolean): string {
   const { name, qualifiers } = splitKey(key);
   const allQualifiers = [
@@ -209,26 +210,26 @@ export function anotherKey(key: string, list: string, isTaken: (key: string) => 
   }
 }
 
-/** What stands before the qualifiers of a key: the same for all entries of one value. */
+/** Returns the part of a key before its qualifiers. It is the same for all entries of one value. */
 export function nameOfKey(key: string): string {
   return splitKey(key).name;
 }
 
 function splitKey(key: string): { readonly name: string; readonly qualifiers: string | undefined } {
-  // Of most, which a list has thousands of.
+  // A fast path: most keys have no qualifiers.
   if (!key.endsWith(")")) return { name: key, qualifiers: undefined };
   const [, name = "", qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
   return { name, qualifiers };
 }
 
-/** The order in which a list was written is no matter. */
+/** Sorts a list by key, so that the order in which it was written doesn't matter. */
 export function sortedByKey<Text>(content: Readonly<Record<string, Text>>): Record<string, Text> {
   const keys = Object.keys(content);
   const isSorted = keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key);
   return isSorted ? content : Object.fromEntries(keys.sort().map((key) => [key, content[key] as Text]));
 }
 
-/** Reads a member back. */
+/** Parses a member of a VIP list. */
 export function readVip(key: string, text: string): ListedVip {
   const [, fields = "", commentText = ""] = VIP_PATTERN.exec(asDeclared(text)) ?? [];
   const comment = canonicalComment(
@@ -238,11 +239,11 @@ export function readVip(key: string, text: string): ListedVip {
 }
 
 export function keyOfVip(email: string): string {
-  // What is no mailbox may come from the service all the same, and Pulumi prints a key as it is.
+  // The service may return an invalid mailbox, and Pulumi prints keys unescaped.
   return printable(canonicalMailbox(email));
 }
 
-/** The text of a member: its fields between brackets, and its comment. */
+/** Encodes a VIP as text: its fields between brackets, and its comment. */
 export function textOfVip(vip: EncodableFields): string {
   const comment = canonicalComment(vip.comment);
   const fields = formatBracketFields(VIP_BRACKETS, vip);
@@ -259,7 +260,7 @@ function inferEntryType(toCanonical: string): string | undefined {
   return parsed.ok ? parsed.value.entryType : undefined;
 }
 
-/** Whatever the service holds, a key can be read back and printed: what has a meaning in it is percent-encoded. */
+/** Percent-encodes characters with a meaning in a key, so that any value from the service can be parsed back and printed. */
 function escapeKeyPart(text: string): string {
   return percentEncoded(
     text

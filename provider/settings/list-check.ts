@@ -8,16 +8,16 @@ import { keyPath } from "./property-path";
 import { quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
-/** The most failures that are told one by one where nothing is said; a list that is wrong throughout is wrong in one way. */
+/** The default limit on reported failures. If a whole list is wrong, its failures usually have one cause. */
 const MAX_FAILURES = 100;
 
 /**
- * Checks the arguments of a whole list, and brings its content to the keyed form. Pure: what a run would remove is
- * judged by what the arguments of the run before, or a refresh since, hold.
+ * Checks the arguments of a whole list and converts its content to the keyed form. This is a pure function: it finds removals by comparing
+ * with the previous arguments, updated by any refresh since then.
  *
- * @param previous the checked arguments of the run before, where there was one.
- * @param ownDomains the tenant's own domains, where they are known, to refuse what is risky with them.
- * @param maxFailures how many are told one by one; a last one says how many more there are.
+ * @param previous the checked arguments of the previous run, if any.
+ * @param ownDomains the tenant's own domains, if known. They are needed to find risky entries.
+ * @param maxFailures the maximum number of reported failures. One more failure then counts the rest.
  */
 export function checkList(
   kind: ListKind,
@@ -45,7 +45,7 @@ export function checkList(
       reason: `can't be "keep" in mode ${quote(presentArguments["mode"])}, which removes what is not declared; leave one of the two out`,
     });
   }
-  // What is not known yet in a preview is judged in the update, before any write.
+  // Values unknown during a preview are checked in the update, before any write.
   const isKnown =
     !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
   if (failures.length === 0 && isKnown) {
@@ -55,8 +55,8 @@ export function checkList(
 }
 
 /**
- * The content of a list in its keyed form, if it is plain and without a mistake; else undefined, and the check of the
- * arguments as they are will tell why.
+ * Returns the content of a list in its keyed form. Undefined if it has mistakes or unknown values; {@link checkList} then reports the
+ * reasons.
  */
 export function keyedContent(kind: ListKind, content: unknown): KeyedList | undefined {
   const { keyed, failures } = parseContent(kind, content);
@@ -64,7 +64,7 @@ export function keyedContent(kind: ListKind, content: unknown): KeyedList | unde
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
-/** @param ownDomains left out where the program keys its own list: what is risky is told by check. */
+/** @param ownDomains undefined if the program encodes its own list. {@link checkList} then reports the risks. */
 function parseContent(
   kind: ListKind,
   content: unknown,
@@ -135,7 +135,7 @@ function isFailureList(element: Element): element is readonly ArgumentFailure[] 
   return Array.isArray(element);
 }
 
-/** One step of a property path. */
+/** Formats one step of a property path. */
 function formatPathStep(property: string): string {
   return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : keyPath("", property);
 }

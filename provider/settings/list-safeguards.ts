@@ -6,7 +6,7 @@ import { type Pattern, parsePattern } from "./pattern";
 import { guardRemovals } from "./removal-guard";
 import { printable, quote } from "./text";
 
-/** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */
+/** Checks well-formed content against the safeguards of a list: ignored and protected entries, and the removal guard. */
 export function judge(
   kind: ListKind,
   inputs: RawArguments,
@@ -18,7 +18,7 @@ export function judge(
   const failures: ArgumentFailure[] = [];
   const ignoredPatterns = readPatterns(options.ignore);
   const protectedPatterns = readPatterns(options.protect);
-  // Lists are long, and most have no patterns to hold against them.
+  // Skips the work for long lists without patterns.
   const declared = ignoredPatterns.length + protectedPatterns.length === 0 ? [] : Object.entries(encoded);
   const matchNames = (pattern: Pattern, candidates: readonly (readonly [string, unknown])[]): string[] =>
     candidates
@@ -68,8 +68,8 @@ export function judge(
 }
 
 /**
- * What a run removes, by key with the text before: what was declared, or shown as unmanaged in a mode that prunes it,
- * and is not declared any more; never what is ignored.
+ * Lists the keys that a run removes, with their previous texts. These are keys that are no longer declared, and unmanaged keys in a mode
+ * that prunes them. Ignored keys are never removed.
  */
 export function removals(
   kind: ListKind,
@@ -89,7 +89,7 @@ export function removals(
   return removedEntries;
 }
 
-/** Tells what a list never touches. */
+/** Returns a predicate for the keys that a list ignores. */
 export function ignoring(
   kind: ListKind,
   { ignore }: Pick<ListOptions, "ignore">,
@@ -98,7 +98,7 @@ export function ignoring(
   return (key, text) => ignoredPatterns.some((pattern) => pattern.matches(kind.target(key, text)));
 }
 
-/** Tells what a list removes although nobody declared it. */
+/** Returns a predicate for the unmanaged keys that a list prunes. */
 export function pruning(
   kind: ListKind,
   options: Pick<ListOptions, "mode" | "ignore">,
@@ -108,14 +108,14 @@ export function pruning(
   return (key, text) => prunes(options.mode, kind.target(key, text).list) && !isIgnored(key, text);
 }
 
-/** How many there are of which some may be removed: those nobody declared count only where they may go. */
+/** Counts the keys that a run could remove. Unmanaged keys count only if the mode prunes them. */
 function countRemovable(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
   const isRemovable = ([key, text]: [string, string]): boolean =>
     !isUnmanaged(text) || prunes(mode, kind.target(key, text).list);
   return Object.entries(before).filter(isRemovable).length;
 }
 
-/** The patterns that can be read; those that can't be were told by the check. */
+/** Parses the valid patterns. The check of the arguments has already reported invalid ones. */
 export function readPatterns(texts: readonly string[] | undefined): Pattern[] {
   if (!Array.isArray(texts)) return [];
   return texts.flatMap((text) => {

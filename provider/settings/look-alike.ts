@@ -1,21 +1,21 @@
 import { domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
-/** A domain by the parts that people read: for `mail.acme.co.uk`, `acme.co.uk`, the name `acme` and the suffix `co.uk`. */
+/** A domain split into the parts that people read: `mail.acme.co.uk` has `acme.co.uk`, the name `acme` and the suffix `co.uk`. */
 export interface DomainName {
   readonly registrable: string;
   /** In ASCII. */
   readonly name: string;
   readonly suffix: string;
-  /** The name as it looks: what can be taken for another character is that one. */
+  /** The name with look-alike characters replaced by the ASCII letters that they resemble. */
   readonly looks: string;
-  /** The same without hyphens. */
+  /** The same as `looks`, without hyphens. */
   readonly shape: string;
 }
 
-/** Reads a domain in canonical form; undefined for one that is a suffix only. */
+/** Parses a domain in canonical form. Undefined if it is only a suffix. */
 export function readDomainName(domain: string): DomainName | undefined {
-  // Below a suffix such as github.io, every name is another owner's.
+  // Below a suffix such as github.io, every name has a different owner.
   const options = { allowPrivateDomains: true, extractHostname: false, validateHostname: false };
   const { domain: registrable, domainWithoutSuffix: name, publicSuffix: suffix } = parse(domain, options);
   if (!registrable || !name || !suffix) return undefined;
@@ -29,10 +29,10 @@ export function readDomainName(domain: string): DomainName | undefined {
   };
 }
 
-/** The shortest names that are compared by each rule. Short ones are near to many others, so less is read into them. */
+/** The minimum name length for each rule. Short names resemble many others, so fewer rules apply to them. */
 const MIN_LENGTHS = { ofAnotherSuffix: 3, withBait: 2, asWord: 4, oneEditAway: 4, oneSubstitutionAway: 5 };
 
-/** What phishing puts beside a name. Not all that could be: names of four letters and more need none of it. */
+/** Words that phishing domains add to a name. The list is short because a name of four or more letters matches without it. */
 const BAIT_WORDS = new Set(
   "account accounts admin auth billing help helpdesk invoice login logon mail my office online pay payment payments payroll portal secure security service services signin sso support team update verify vpn web".split(
     " ",
@@ -40,8 +40,8 @@ const BAIT_WORDS = new Set(
 );
 
 /**
- * Whether one name can be taken for another: the same letters, or such as look like them, under any suffix; with hyphens
- * or words such as `login` added; or one slip of the keyboard away.
+ * Whether one name can be mistaken for another. The names may have the same or similar letters under any suffix. They may differ by hyphens
+ * or by words such as `login`, or by a single typing error.
  */
 export function isLookAlike(one: DomainName, ownName: DomainName): boolean {
   if (one.shape === ownName.shape) {
@@ -68,12 +68,12 @@ function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
   if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.shape.length - ownName.shape.length) > 1)
     return false;
   const isWord = one.shape.length === ownName.shape.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
-  // There are many words of four letters that differ in one: under another suffix they are no reason for suspicion.
+  // Many four-letter words differ in one letter, so a different suffix rules out suspicion.
   if (isWord && one.suffix !== ownName.suffix) return false;
   return isOneEdit(one.shape, ownName.shape);
 }
 
-/** Whether one text becomes the other by one character more, less or changed, or by two that change places. */
+/** Whether one edit turns one text into the other: one character added, removed or changed, or two neighbours swapped. */
 export function isOneEdit(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false;
   let start = 0;
@@ -96,16 +96,16 @@ function computeAppearance(name: string): string {
   return appearance.replaceAll("rn", "m").replaceAll("vv", "w");
 }
 
-/** A letter such as é, as the letter that it is written over. */
+/** Replaces an accented letter such as é with its base letter. */
 function stripAccents(character: string): string {
   const letters = character.normalize("NFKD").replace(/\p{M}/gu, "");
   return [...letters].map((letter) => ASCII_BY_CONFUSABLE.get(letter) ?? letter).join("");
 }
 
 /**
- * The letters that look like an ASCII letter in common fonts, by that letter. Unicode's own table of confusables (UTS #39)
- * is in no package that is kept up; of its thousands, these are the ones that can stand in a domain and that a reader of
- * Latin would not notice at once. Letters with an accent need no place here.
+ * The characters that look like an ASCII letter in common fonts, by that letter. No maintained package contains Unicode's table of
+ * confusables (UTS #39). This selection covers characters that a domain can contain and that readers of Latin script easily miss. Accented
+ * letters are handled separately.
  */
 export const CONFUSABLES: Readonly<Record<string, string>> = {
   a: "аαɑ",

@@ -1,10 +1,10 @@
 import leven, { closestMatch } from "leven";
 
 /**
- * The known name that a misspelt one was meant for: the same in other letters, else the one of the fewest edits; undefined where
- * none is near.
+ * Finds the known name that a misspelt name probably means. It prefers a name that differs only in spelling style, then the one with the
+ * fewest edits. Undefined if no name is close.
  *
- * @param aliases what people write for a name, bare: in lower case, without hyphens and underscores.
+ * @param aliases names by their common alternatives, in lower case, without hyphens and underscores.
  */
 export function nearestName(
   input: string,
@@ -20,13 +20,13 @@ export function nearestName(
   );
   const exactMatch = byBare.get(bareInput) ?? known.find((name) => name === alias);
   if (exactMatch !== undefined) return exactMatch;
-  // Of a short name every letter counts; two that change places are two edits.
+  // A short name tolerates fewer edits. Two swapped characters count as two edits.
   const maxDistance = Math.min(3, Math.ceil(bareInput.length / 3));
   const closest = closestMatch(bareInput, [...byBare.keys()], { maxDistance });
   return closest === undefined ? undefined : byBare.get(closest);
 }
 
-/** The same, where it can hardly be anything else: among names that others may have made, for purposes of their own. */
+/** Finds a near-certain match. Use it if the unknown name may be intentional, such as a name that belongs to someone else. */
 export function slipOf(input: string, known: readonly string[]): string | undefined {
   const suggestion = nearestName(input, known);
   if (suggestion === undefined) return undefined;
@@ -35,18 +35,18 @@ export function slipOf(input: string, known: readonly string[]): string | undefi
   return leven(one, other) <= maxEdits ? suggestion : undefined;
 }
 
-/** Whether two names differ in their numbers alone, as t001 and t031: these are two things, and no slip. */
+/** Whether two names differ only in their numbers, such as t001 and t031. These are separate things, not a typing error. */
 function isSibling(one: string, other: string): boolean {
   const withoutNumbers = (name: string): string => name.replace(/\d+/g, "#");
   return one !== other && /\d/.test(other) && withoutNumbers(one) === withoutNumbers(other);
 }
 
-/** A name without what people write differently: capitals, hyphens, underscores. */
+/** Removes differences of style: capitals, hyphens, underscores. */
 function normalizeBareName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
 }
 
-/** What is told of a name that nothing has: the one that was meant, else those there are. */
+/** Formats a hint for an unknown name: the name that was probably meant, or else all known names. */
 export function meantOrKnown(
   input: string,
   known: readonly string[],

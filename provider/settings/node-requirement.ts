@@ -1,4 +1,4 @@
-/** Says in one line what this Node.js is too old for, and where there is another; undefined when it is new enough. */
+/** Explains in one line why this Node.js is too old and where to get a newer one. Undefined if it is new enough. */
 export function nodeTooOld(): string | undefined {
   const { versions, execPath } = process;
   const [major = 0, minor = 0] = versions.node.split(".").map(Number);

@@ -1,8 +1,7 @@
 import { nodeTooOld } from "./node-requirement";
 
 /*
- * Imported first by everything that starts a process of its own: on an older Node.js what comes after fails in ways
- * that tell nobody why.
+ * The library modules import this first. On an older Node.js, later imports fail with misleading errors.
  */
 
 const nodeProblem = nodeTooOld();

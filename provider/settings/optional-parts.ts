@@ -4,38 +4,40 @@ import { satisfies } from "semver";
 import { EmailSecurityError } from "./email-security-error";
 import { isPostgres } from "./postgres-address";
 
-/** What few programs use, of packages that whoever does so installs beside this one: its optional peers. */
+/** Rarely used features that need packages installed separately, as optional peer dependencies. */
 export const OPTIONAL_PARTS = {
   postgres: {
     packages: ["pg", "pg-boss"],
-    /** For what, as it is told. */
+    /** The name of the feature in messages. */
     is: "A rollout's journal in PostgreSQL",
-    /** Whether the environment asks for it. */
+    /** Whether the environment enables the feature. */
     isAsked: (environment: NodeJS.ProcessEnv) => isPostgres(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
   },
 } as const;
 
-/** The name of such a part. */
 export type OptionalPart = keyof typeof OPTIONAL_PARTS;
 
-/** A package of such a part. */
+/** A package that an optional feature needs. */
 export interface OptionalPackage {
   readonly name: string;
-  /** Which versions this package was made for. */
+  /** The versions that this package supports. */
   readonly range: string;
-  /** Which is installed; undefined where none is. */
+  /** The installed version; undefined if the package is not installed. */
   readonly version: string | undefined;
   readonly isFit: boolean;
 }
 
-/** What was asked for needs packages that are not installed: which, and the command that installs them. `ERR_MISSING_PACKAGE` */
+/**
+ * A required package is not installed, or has an unsupported version (`ERR_MISSING_PACKAGE`). The message names it and the command that
+ * installs it.
+ */
 export class MissingPackageError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_MISSING_PACKAGE", message);
   }
 }
 
-/** The packages of a part, as they are installed here. */
+/** Returns the packages of a feature, with their installed versions. */
 export function packagesOf(feature: OptionalPart): readonly OptionalPackage[] {
   const { peerDependencies } = readManifest();
   return OPTIONAL_PARTS[feature].packages.map((name) => {
@@ -45,16 +47,16 @@ export function packagesOf(feature: OptionalPart): readonly OptionalPackage[] {
   });
 }
 
-/** The command that installs a part. Ranges with a caret are quoted, since a shell may interpret it. */
+/** Returns the command that installs a feature. It quotes ranges with a caret, which some shells interpret. */
 export function installCommand(feature: OptionalPart): string {
   const specifiers = packagesOf(feature).map(({ name, range }) => `${name}@${range}`);
   return `npm install ${specifiers.map((specifier) => (specifier.includes("^") ? `"${specifier}"` : specifier)).join(" ")}`;
 }
 
 /**
- * Why a part can't be used, with the command that mends it; undefined where it can.
+ * Returns why a feature can't be used, with the command that fixes it. Undefined if the feature is usable.
  *
- * @param packages those of the part, where they were looked for already.
+ * @param packages the packages of the feature, if already known.
  */
 export function missing(
   feature: OptionalPart,
@@ -71,8 +73,8 @@ export function missing(
 }
 
 /**
- * Before a part's packages are loaded, and before anything is begun that needs them. Another version than the one that this
- * package was made for is as good as none: it may bring a database into a form that other machines can't read.
+ * Asserts that the packages of a feature are installed. Call it before you load them or start work that needs them. An unsupported version
+ * also fails, because it could migrate a database to a format that other machines can't read.
  *
  * @throws {MissingPackageError} (`ERR_MISSING_PACKAGE`)
  */
@@ -87,12 +89,11 @@ interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
-/** Of this package. */
 function readManifest(): Manifest {
   return require("pulumi-email-security/package.json") as Manifest;
 }
 
-/** By the manifest above the file that an import would load: not each package lets its own be asked for. */
+/** Reads the version from the manifest above the entry file, because some packages don't export their manifest. */
 function readInstalledVersion(name: string): string | undefined {
   let directory: string;
   try {

@@ -5,20 +5,20 @@ import { quote } from "./text";
 
 interface OwnDomain {
   readonly domain: string;
-  /** `.acme.example.` */
+  /** With a dot on each side: `.acme.example.` */
   readonly dotted: string;
   readonly name: DomainName;
 }
 
-/** The domains that are the tenant's own, for the question whether another has to do with one of them. */
+/** The tenant's own domains, with lookups for how another domain relates to them. */
 export class OwnDomains {
   readonly #parsedDomains: readonly OwnDomain[];
   readonly #domains: ReadonlySet<string>;
   readonly #registrables: ReadonlySet<string>;
-  /** Each domain above one of them, with that. */
+  /** Maps each parent of an own domain to that domain. */
   readonly #subdomainByParent = new Map<string, string>();
 
-  /** @param domains in canonical form, as {@link parseOwnDomains} reads them. */
+  /** @param domains in canonical form, as {@link parseOwnDomains} returns them. */
   constructor(domains: readonly string[]) {
     this.#domains = new Set(domains);
     this.#parsedDomains = domains.flatMap((domain) => {
@@ -30,29 +30,29 @@ export class OwnDomains {
       for (const parent of domainsAbove(domain)) this.#subdomainByParent.set(parent, domain);
   }
 
-  /** In canonical form; none where nothing is said of own domains. */
+  /** The own domains in canonical form; empty if none are configured. */
   get names(): readonly string[] {
     return [...this.#domains];
   }
 
-  /** The own domain that a domain is, or lies below; undefined when it has nothing to do with one. */
+  /** Returns the own domain that equals a domain or is a parent of it. Undefined if there is none. */
   holding(domain: string): string | undefined {
     if (this.#domains.size === 0) return undefined;
     if (this.#domains.has(domain)) return domain;
     return domainsAbove(domain).find((parent) => this.#domains.has(parent));
   }
 
-  /** The own domain that lies below a domain. */
+  /** Returns the own domain below a domain, if any. */
   below(domain: string): string | undefined {
     return this.#subdomainByParent.get(domain);
   }
 
-  /** The own domain that another can be taken for. */
+  /** Returns the own domain that a domain could be mistaken for, if any. */
   lookAlikeOf(domain: string): string | undefined {
     if (this.#parsedDomains.length === 0) return undefined;
     const name = readDomainName(domain);
     if (name === undefined || this.#registrables.has(name.registrable)) return undefined;
-    // As in acme.example.evil.example, of which a narrow column shows the beginning.
+    // As in acme.example.evil.example: a narrow column shows only the beginning.
     const dotted = `.${domain}`;
     const match = this.#parsedDomains.find(
       (candidate) => dotted.includes(candidate.dotted) || isLookAlike(name, candidate.name),
@@ -61,10 +61,10 @@ export class OwnDomains {
   }
 }
 
-/** Where nothing is said of own domains, nothing is told about them. */
+/** Disables every check that depends on own domains. */
 export const NO_OWN_DOMAINS = new OwnDomains([]);
 
-/** Reads a list of domains: a JSON array of them, or with commas between; the reason says which can't be read. */
+/** Parses a list of domains: a JSON array, or separated by commas. The reason names the invalid ones. */
 export function parseOwnDomains(text: string): Parsed<readonly string[]> {
   const items = text.trim().startsWith("[")
     ? parseJsonList(text)
@@ -91,7 +91,7 @@ export function parseOwnDomains(text: string): Parsed<readonly string[]> {
   return { ok: true, value: [...domains] };
 }
 
-/** Whether a domain, in canonical form, is one below which others register theirs: `co.uk`, `github.io`. */
+/** Whether a canonical domain is a public suffix, below which others register domains: `co.uk`, `github.io`. */
 export function isPublicSuffix(domain: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(domain, {
     allowPrivateDomains: true,
@@ -113,7 +113,7 @@ function parseJsonList(text: string): readonly string[] | undefined {
   }
 }
 
-/** `mail.acme.example`: `acme.example`, `example`. */
+/** Returns `acme.example` and `example` for `mail.acme.example`. */
 export function domainsAbove(domain: string): string[] {
   const parents: string[] = [];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {

@@ -4,23 +4,21 @@ import { LISTS, type List } from "./assumptions";
 import { canonicalValue, type Parsed } from "./entry-value";
 import { quote } from "./text";
 
-/** What a pattern is held against: a value in canonical form, and the list it stands on where there are two. */
+/** The item that a pattern is matched against: a canonical value, and its list if the resource has two lists. */
 export interface PatternTarget {
   readonly value: string;
   readonly list?: List;
 }
 
-/** A pattern that was read. */
 export interface Pattern {
-  /** As it was written. */
+  /** The pattern as written. */
   readonly text: string;
   readonly matches: (target: PatternTarget) => boolean;
 }
 
 /**
- * Reads a pattern: a value (`partner.example`), a value with `*` for any characters (`*.partner.example`,
- * `*@board.example`), or a range of IP addresses (`192.0.2.0/24`); each may be held to one list (`allow:*`). Compared
- * in canonical form, without case.
+ * Parses a pattern: a value (`partner.example`), a value with `*` for any characters (`*.partner.example`, `*@board.example`), or a range
+ * of IP addresses (`192.0.2.0/24`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms and ignore case.
  */
 export function parsePattern(text: string): Parsed<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
@@ -44,7 +42,7 @@ export function parsePattern(text: string): Parsed<Pattern> {
 
 type ValueMatcher = (value: string) => boolean;
 
-/** Undefined where the text is neither a range of addresses nor a prefix of one address. */
+/** Undefined if the text is neither a range of addresses nor a prefix of one address. */
 function createRangeMatcher(text: string): ValueMatcher | undefined {
   const singleAddress = parseSingleAddress(text);
   if (singleAddress !== undefined) return (value) => value === singleAddress;
@@ -52,7 +50,7 @@ function createRangeMatcher(text: string): ValueMatcher | undefined {
   if (range === undefined) return undefined;
   return (value) => {
     if (range.includes(value)) return true;
-    // No entry that is declared is a range; the service may hold one all the same.
+    // Declared entries are never ranges, but the service may hold ranges.
     const entryRange = /[/-]/.test(value) ? parseAddressRange(value) : undefined;
     return (
       entryRange?.width === range.width && range.first <= entryRange.first && entryRange.last <= range.last
@@ -70,7 +68,7 @@ function createValueGlob(text: string): ValueMatcher {
   return (value) => {
     if (value.length < start.length + end.length) return false;
     if (!value.startsWith(start) || !value.endsWith(end)) return false;
-    // The first place for each piece leaves the most room for the next, so no other need be tried.
+    // The earliest match of each piece leaves the most room for the next, so no backtracking is needed.
     let position = start.length;
     const endPosition = value.length - end.length;
     for (const piece of pieces) {
@@ -82,11 +80,11 @@ function createValueGlob(text: string): ValueMatcher {
   };
 }
 
-/** The labels of the domain in their ASCII form, as values are; those with a * are left as they are. */
+/** Converts the labels of the domain to ASCII, like values. Labels that contain * stay unchanged. */
 function toAscii(text: string): string {
   const atSign = text.lastIndexOf("@");
   const labels = text.slice(atSign + 1).split(".");
-  // A number alone would become an IPv4 address: "192" is 0.0.0.192 to URLs.
+  // Skips ASCII labels, because URLs convert a bare number to an IPv4 address: "192" becomes 0.0.0.192.
   const isNonAscii = (label: string): boolean => !label.includes("*") && /[^ -~]/.test(label);
   const ascii = labels.map((label) => (isNonAscii(label) ? domainToASCII(label) || label : label));
   return text.slice(0, atSign + 1) + ascii.join(".");

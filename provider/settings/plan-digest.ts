@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { comparedValues, type Standing } from "./entry-fields";
 
-/** What a plan says of one entry or VIP that changes; of a missing one, nothing. */
+/** A planned change of one entry or VIP. A missing item has no state. */
 export interface Touched {
   readonly kind: string;
   readonly key: string;
   readonly before?: DigestedState | undefined;
   readonly after?: DigestedState | undefined;
-  /** What else it may take the place of. */
+  /** Other entries that the change may replace. */
   readonly mayReplace?: readonly { readonly key: string; readonly before: DigestedState }[] | undefined;
 }
 
 interface DigestedState extends Standing {
-  /** Who made what is there, and when. */
+  /** The author of the existing item, with the creation time in `at`. */
   readonly by?: string | undefined;
   readonly at?: string | undefined;
 }
@@ -21,38 +21,38 @@ interface DigestedState extends Standing {
 export interface DigestParts {
   /** The tenant: the service's host and the stack. */
   readonly tenant: string;
-  /** All that is declared, with what the files say beside it, their rules, and the options of the lists. */
+  /** The whole desired state, with its metadata in the files, the rules of the files, and the options of the lists. */
   readonly desired: string;
-  /** What the tenant holds of what changes, and what becomes of it. */
+  /** The actual state of the changed items, and their state after the change. */
   readonly observed: string;
 }
 
-/** Until `v1`, tickets, people and ends could change under a digest, and so could the rules and who made what is there. */
+/** A `v1` digest did not cover tickets, people, expiry dates, rules, or the author of an existing item. */
 const VERSION = "v2";
 
-/** The digest of a plan: `v2-<tenant>-<desired>-<observed>`, so that it can be told which of them moved. */
+/** Formats the digest of a plan: `v2-<tenant>-<desired>-<observed>`. Separate parts show which of them changed. */
 export function digestOf({ tenant, desired, observed }: DigestParts): string {
   return [VERSION, tenant, desired, observed].join("-");
 }
 
-/** Reads a digest; undefined for what is none. */
+/** Parses a digest. Undefined if the text isn't a valid digest. */
 export function partsOfDigest(digest: string): DigestParts | undefined {
   const [, tenant = "", desired = "", observed = ""] =
     /^v2-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
   return tenant === "" ? undefined : { tenant, desired, observed };
 }
 
-/** Whether it is the digest of a plan that an earlier release made: it holds for less than is shown. */
+/** Whether a digest comes from an earlier release. Such a digest covers less than the plan shows. */
 export function isOldDigest(digest: string): boolean {
   return /^v1(?:-[0-9a-f]{16}){3}$/.test(digest.trim());
 }
 
-/** The hash of a tenant: the service's host and the stack that applies its settings, where one was named. */
+/** Hashes a tenant: the service's host and the stack that applies its settings, if any. */
 export function hashOfTenant(host: string, stack: string | undefined): string {
   return hashOf([host, stack ?? ""]);
 }
 
-/** The hash of what a plan touches, in any order. */
+/** Hashes the changes of a plan, regardless of their order. */
 export function hashOfTouched(changes: readonly Touched[]): string {
   const lines = changes.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, encodeState(before), encodeState(after)]),
@@ -63,7 +63,7 @@ export function hashOfTouched(changes: readonly Touched[]): string {
   return hashOf(lines.sort());
 }
 
-/** A short hash of plain data whose order is fixed. */
+/** Returns a short hash of plain data. The order of properties and items matters. */
 export function hashOf(data: unknown): string {
   return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
 }

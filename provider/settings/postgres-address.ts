@@ -1,9 +1,9 @@
-/** Whether the place of a journal is a PostgreSQL database; else it is a file. */
+/** Whether a journal is in a PostgreSQL database. Otherwise it is a file. */
 export function isPostgres(journalUrl: string): boolean {
   return /^postgres(ql)?:\/\//.test(journalUrl);
 }
 
-/** The address of a PostgreSQL database without user, password and options; undefined where it can't be read. */
+/** Returns the address of a PostgreSQL database without user, password and options. Undefined if the address isn't a valid URL. */
 export function withoutCredentials(address: string): string | undefined {
   const url = URL.parse(address);
   return url === null ? undefined : `${url.protocol}//${url.host}${url.pathname}`;

@@ -1,8 +1,7 @@
 import { nodeTooOld } from "./node-requirement";
 
 /*
- * Imported first by each program, the command and the plugin: a person is told in one line what is missing, before
- * anything is loaded that an older Node.js can't.
+ * The command and the plugin import this first. It prints a one-line error before they load code that an older Node.js can't run.
  */
 
 const nodeProblem = nodeTooOld();

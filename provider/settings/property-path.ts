@@ -1,22 +1,22 @@
-/** The path of a key in a property that is a map, as Pulumi writes it: only quotes are escaped. */
+/** Formats the path of a key in a map property, as Pulumi writes it: only quotes are escaped. */
 export function keyPath(property: string, key: string): string {
   return `${property}["${key.replaceAll('"', '\\"')}"]`;
 }
 
 /**
- * Whether Pulumi reads a path back as what it was made from: a key that ends in a backslash can't be written as one. Pulumi
- * takes its end for an escaped quote, and fails the whole run.
+ * Whether Pulumi can parse a path back. A key that ends in a backslash can't be written as a path. Pulumi mistakes its end for an escaped
+ * quote and fails the whole run.
  */
 export function isReadablePath(path: string): boolean {
   return !path.endsWith('\\"]');
 }
 
-/** The property that a path leads into, whatever the keys in it are. */
+/** Returns the top-level property of a path, whatever keys the path contains. */
 export function propertyOfPath(path: string): string {
   return /^[^.[]*/.exec(path)?.[0] ?? path;
 }
 
-/** The steps of a path as Pulumi reads it; undefined where it can't be read. */
+/** Parses a path into steps, as Pulumi does. Undefined if the path isn't valid. */
 export function stepsOfPath(path: string): readonly (string | number)[] | undefined {
   const steps: (string | number)[] = [];
   let position = 0;

@@ -3,18 +3,20 @@ import { parse as parseHost } from "tldts";
 import { type EntryValue, type Parsed, parseEntryValue, probableValue } from "./entry-value";
 import { quote } from "./text";
 
-/** A value as somebody passed it on, and what it was read as. */
+/** A value as somebody passed it on, with its parsed form. */
 export interface Refanged extends EntryValue {
-  /** As it came. */
+  /** The original text. */
   readonly written: string;
-  /** Whether something was taken off or put right beyond white space and case: a URL's path, brackets around a dot. */
+  /** Whether parsing changed more than white space and case: for example, it removed a URL's path or the brackets around a dot. */
   readonly isMended: boolean;
 }
 
 /**
- * Reads a domain, an IP address or a mailbox in the forms in which people pass on what is dangerous: `hxxps://evil[.]example/path`,
- * `evil(.)example`, `user[@]evil[.]example`, `"Name" <user@evil.example>`, a URL with a port. What could as well be meant otherwise is
- * refused with the reason: a range of addresses, a mailbox with a path behind it, a URL without https:// that has an @ in its path.
+ * Parses a domain, an IP address or a mailbox in the forms that people use to share dangerous indicators. Examples:
+ * `hxxps://evil[.]example/path`, `evil(.)example`, `user[@]evil[.]example`, `"Name" <user@evil.example>`, a URL with a port.
+ *
+ * Rejects ambiguous text with the reason: a range of addresses, a mailbox followed by a path, a URL without https:// that has an @ in its
+ * path.
  */
 export function refang(input: string): Parsed<Refanged> {
   const text = input.trim();
@@ -27,18 +29,18 @@ export function refang(input: string): Parsed<Refanged> {
   const suggestion = probableValue(text);
   if (suggestion === undefined) return exact;
   const parsed = parseEntryValue(suggestion);
-  // Of one mailbox there must not come all of its domain.
+  // A single mailbox must not turn into its whole domain.
   if (!parsed.ok || (parsed.value.entryType !== "email_address" && hasMailboxPart(text))) return exact;
   return { ok: true, value: { ...parsed.value, written: input, isMended: true } };
 }
 
-/** Whether a person stands before the @, and it is not the name in a URL, which is there to deceive. */
+/** Whether the text has a local part before an @. User names in URLs don't count, because they are there to deceive. */
 function hasMailboxPart(text: string): boolean {
   if (/^[^\s/]{1,20}:\/\//.test(text)) return false;
   return /[^\s*][[({]?\s?(?:@|\bat\b)/i.test(text);
 }
 
-/** Whether a host stands before a path, as in `video.com/@channel.name`, which could be a mailbox too. */
+/** Whether the text starts with a host and a path, as in `video.com/@channel.name`. Such text could also be a mailbox. */
 function startsLikeUrl(text: string): boolean {
   const host = /^([^/?#@]+)[/?#]/.exec(text)?.[1] ?? "";
   if (isIP(host) !== 0) return true;

@@ -1,43 +1,43 @@
 import { cutByDanger } from "./danger";
 import { printable } from "./text";
 
-/** How much of a list one run may remove. */
+/** Limits on how much of a list one run may remove. */
 export interface RemovalLimits {
-  /** At most so many. Where it is given, it holds instead of the defaults. */
+  /** The maximum number of removals. Replaces the default limits. */
   readonly maxRemovals?: number;
-  /** At most this share of the list, 0 to 1. Where it is given, it holds instead of the defaults; 1 lets a list be emptied. */
+  /** The maximum share of the list to remove, 0 to 1. Replaces the default limits; 1 allows a run to empty the list. */
   readonly maxRemovalFraction?: number;
-  /** The exact number of removals that was looked at and is meant, for one run. */
+  /** The exact number of removals that a person confirmed, for one run. */
   readonly confirmRemovals?: number;
 }
 
-/** The largest share of a list that one run removes without being asked. */
+/** The largest share of a list that one run removes without confirmation. */
 export const DEFAULT_MAX_REMOVAL_FRACTION = 0.3;
 
-/** Fewer removals than this are never too many, whatever their share. */
+/** Fewer removals than this never exceed the default share. */
 export const MIN_GUARDED_REMOVALS = 10;
 
-/** How many names a refusal shows. */
+/** The maximum number of names in an error message. */
 const MAX_SHOWN_NAMES = 5;
 
-/** What a run would remove. */
+/** The removals of a run. */
 export interface Removals {
-  /** How each is called, as in "deny evil.example", and the list that it is on. */
+  /** The removed items: a name such as "deny evil.example", and the list that holds the item. */
   readonly removed: readonly { readonly name: string; readonly from?: string | undefined }[];
-  /** How many the list holds before. */
+  /** The number of items on the list before the run. */
   readonly before: number;
-  /** How many it holds afterwards of those that are declared. */
+  /** The number of declared items on the list after the run. */
   readonly after: number;
-  /** What one and several are called. */
+  /** The singular and plural noun for the items. */
   readonly noun: readonly [one: string, many: string];
 }
 
 /**
- * Whether a run would remove more than it may: more than 30 % of the list and at least 10, or all of it, or more than
- * the program says.
+ * Checks whether a run removes too much. By default, it may remove at most 30 % of a list, or fewer than 10 items. It may never empty the
+ * list. The program can set other limits.
  *
- * @param previousConfirmation the `confirmRemovals` of the run before: it was good for that run only.
- * @returns the reason to refuse, written for a tired person; undefined when the run may go on.
+ * @param previousConfirmation the `confirmRemovals` of the previous run, which was valid for that run only.
+ * @returns the reason to block the run, in plain words for a person under pressure. Undefined if the run may continue.
  */
 export function guardRemovals(
   removals: Removals,

@@ -6,14 +6,14 @@ import { isFreeMail, isLargeFreeMail } from "./free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
 
-/** What is known of one kind of risky entry, for people and for tools. */
+/** A description of one kind of risky entry, for people and for tools. */
 export interface RiskKind {
   readonly title: string;
-  /** A sentence why it is refused. */
+  /** A sentence that explains why the entry is refused. */
   readonly why: string;
 }
 
-/** Every kind of risky entry, by its code. A code, once released, keeps its meaning. */
+/** Every kind of risky entry, by its code. A released code never changes its meaning. */
 export const RISKS = {
   "allow-public-suffix": {
     title: "allows a public suffix",
@@ -51,11 +51,11 @@ export type RiskCode = keyof typeof RISKS;
 /** One risk of an entry. */
 export interface Risk {
   readonly code: RiskCode;
-  /** The own domain that it has to do with. */
+  /** The own domain that the risk concerns. */
   readonly ownDomain?: string;
 }
 
-/** What the risk of an entry lies in. */
+/** The properties of an entry that determine its risks. */
 export interface RiskSubject {
   readonly list: List;
   /** In canonical form. */
@@ -64,8 +64,8 @@ export interface RiskSubject {
 }
 
 /**
- * What is risky about an entry: it would let in what nobody meant, or stop what nobody meant. Pure; without own domains
- * nothing is told about them. Of ranges and wildcards, which only a service holds, it tells what it tells of all that they cover.
+ * Lists the risks of an entry: it could allow or block mail that nobody intended. This is a pure function. Without own domains, it skips
+ * the checks that depend on them. Only a service can hold ranges and wildcards; their risks are those of everything that they cover.
  */
 export function risksOf(
   { list, value, entryType }: RiskSubject,
@@ -91,7 +91,7 @@ export function risksOf(
     : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
 }
 
-/** Why an entry is refused as long as nobody accepts its risk; undefined when there is none. */
+/** Returns why an entry is refused until a person accepts its risk. Undefined if it has no risk. */
 export function refusalOf(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
   const risks = risksOf(entry, ownDomains);
   if (risks.length === 0) return undefined;
@@ -102,12 +102,12 @@ export function refusalOf(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DO
   return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is meant, say why with the entry: acceptRisk: "…"`;
 }
 
-/** Whether an address can be that of one sender out on the internet. */
+/** Whether an address can belong to a single sender on the public internet. */
 function isSingleSender(value: string): boolean {
   const range = parseAddressRange(value);
   if (range !== undefined) return !SPECIAL_RANGES.some((special) => isOverlappingRange(range, special));
   if (!ipaddr.isValid(value)) return true;
-  // An IPv4 address that is written as IPv6 is the IPv4 address.
+  // Converts an IPv4-mapped IPv6 address to IPv4.
   const address = ipaddr.process(value);
   const isInRange = ([network, bits]: CidrRange): boolean =>
     address.kind() === network.kind() && address.match(network, bits);
@@ -115,7 +115,7 @@ function isSingleSender(value: string): boolean {
   return isGlobal || DOCUMENTATION.some(isInRange);
 }
 
-/** The ranges of private and special addresses, and of IPv6 all that isn't given out. */
+/** The private and special address ranges, including the unallocated parts of IPv6. */
 const SPECIAL_RANGES = [
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15",
   "224.0.0.0/3 ::/3 2001::/32 2002::/16 4000::/2 8000::/1",
@@ -129,10 +129,10 @@ function isOverlappingRange(one: AddressRange, other: AddressRange): boolean {
 
 type CidrRange = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** All of IPv6 that is given out. */
+/** The allocated part of IPv6. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
 
-/** These stand in examples (RFC 5737, RFC 3849); nobody has or forges one. */
+/** The documentation ranges (RFC 5737, RFC 3849). They appear only in examples, so they are harmless. */
 const DOCUMENTATION = ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"].map((range) =>
   ipaddr.parseCIDR(range),
 );

@@ -1,35 +1,34 @@
 import * as crypto from "node:crypto";
 
 /*
- * A row that was created well before an earlier reading, and that the earlier reading doesn't have, is a row of another tenant. Dates are
- * compared by the service's clock alone. A row that the service gives no date with a time zone says nothing.
+ * If a row is much older than an earlier reading, but that reading lacks it, the row belongs to another tenant. Only times of the service's
+ * clock are compared. Rows without a creation date with a time zone are ignored.
  */
 
-/** The dated rows of a reading, and when it was made. Plain data of a bounded size: it is kept with an identity. */
+/** The dated rows of a reading, and the time of the reading. This is plain data of bounded size, stored with an identity. */
 export interface RowHistory {
-  /** A time by the service's clock at which the reading had not begun yet, or had just begun; ISO 8601, UTC. */
+  /** A time by the service's clock, not after the reading began; ISO 8601, UTC. */
   readonly at: string;
-  /** A set with a bit for each row's hash; base64url of a power of two of bytes. Rows can share a bit. */
+  /** A bit set with one bit per hashed row, as base64url. Its size in bytes is a power of two. Rows can share a bit. */
   readonly rows: string;
-  /** The rows that were created first, each as its hash and the second of its creation, both in base 36. */
+  /** The oldest rows. Each has its hash and its creation time in seconds, both in base 36. */
   readonly oldest: readonly string[];
 }
 
-/** The fields of a row that date it. */
+/** The fields that identify a row and its creation time. */
 interface DatedRow {
   readonly id: string;
   readonly created_at?: string | null | undefined;
 }
 
-/** How much the clocks of a service may differ among themselves. */
+/** The maximum difference between the clocks of one service. */
 const CLOCK_SKEW_S = 10 * 60;
 const MAX_OLDEST = 16;
 const MIN_BYTES = 32;
 const MAX_BYTES = 1_024;
-/** With so many bits a row, most rows of another tenant have a bit of their own. */
+/** With this many bits per row, most rows of another tenant hit an unset bit. */
 const BITS_PER_ROW = 16;
 
-/** Collects the rows of one reading. */
 export class RowHistoryReader {
   readonly #hashes: number[] = [];
   #oldest: (readonly [second: number, hash: number])[] = [];
@@ -50,7 +49,7 @@ export class RowHistoryReader {
   }
 
   /**
-   * Returns what was collected; undefined where the time of the reading isn't known, or no row has a date.
+   * Returns the collected history. Undefined if all rows lack a date, or if the time of the reading is unknown.
    *
    * @param serviceTimeMs the service's clock when the reading began. Default: the newest creation date, which can't be later.
    */
@@ -72,10 +71,10 @@ export class RowHistoryReader {
 }
 
 /**
- * Counts the rows that an earlier reading of the same tenant must have had, where it has none of them: they are another tenant's. It counts
- * only among the rows that were created first.
+ * Counts the rows of another tenant: old rows that an earlier reading of the same tenant would contain, but doesn't. The count covers only
+ * the oldest rows.
  *
- * @returns 0 where the earlier reading may have had some of them.
+ * @returns 0 if the earlier reading may contain some of them.
  */
 export function countForeignRows(current: RowHistory, earlier: RowHistory): number {
   const latestS = Date.parse(earlier.at) / 1_000 - CLOCK_SKEW_S;
@@ -84,17 +83,17 @@ export function countForeignRows(current: RowHistory, earlier: RowHistory): numb
     .map((text) => text.split(":").map((part) => Number.parseInt(part, 36)))
     .filter(([, second = Number.NaN]) => second < latestS);
   const missedCount = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;
-  // Of another tenant's rows, all are missed but those that share a bit with a row.
+  // An earlier reading lacks all rows of another tenant, except those that share a bit by chance.
   const expected = old.length * (1 - computeBitShare(bits));
   return missedCount > 0 && missedCount * 2 >= expected ? old.length : 0;
 }
 
-/** Whether {@link countForeignRows} may have stopped counting: there can be more. */
+/** Whether {@link countForeignRows} may have reached its limit, so that there can be more rows. */
 export function isCountCut({ oldest }: RowHistory): boolean {
   return oldest.length >= MAX_OLDEST;
 }
 
-/** The same in at most so many bytes, for an earlier reading: rows share more bits, and what was created first is left out. */
+/** Shrinks a history to a maximum number of bytes, for later comparisons. Rows share more bits, and the oldest rows are omitted. */
 export function shrinkHistory({ at, rows }: RowHistory, maxBytes: number): RowHistory {
   let bits = Buffer.from(rows, "base64url");
   while (bits.length > maxBytes) {
@@ -126,7 +125,7 @@ function computeBitShare(bits: Buffer): number {
   return setBits / (bits.length * 8);
 }
 
-/** The second of a date that names its time zone. */
+/** Parses a date with a time zone to seconds. Undefined for any other date. */
 function parseSecond(text: string | null | undefined): number | undefined {
   if (text == null || !/\d[Tt ]\d.*(?:[Zz]|[+-]\d\d:?\d\d)$/.test(text)) return undefined;
   const timeMs = Date.parse(text);

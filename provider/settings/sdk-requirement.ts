@@ -1,9 +1,14 @@
 import { coerce, satisfies } from "semver";
 
-/** The versions of `@pulumi/pulumi` that do, as `package.json` says them to npm: docs/reference/versions.md tells what was measured. */
+/**
+ * The supported versions of `@pulumi/pulumi`, equal to the range in `package.json`. The tested versions are in docs/reference/versions.md.
+ */
 export const SDK_RANGE = ">=3.150.0 <4";
 
-/** Says in one sentence that a version of `@pulumi/pulumi` won't do, and what will; undefined where it does, or is a build of one that does. */
+/**
+ * Explains in one sentence why a version of `@pulumi/pulumi` isn't supported, and which are. Undefined for supported versions and their
+ * development builds.
+ */
 export function sdkUnfit(version: string): string | undefined {
   const baseVersion = coerce(version);
   if (baseVersion !== null && satisfies(baseVersion, SDK_RANGE)) return undefined;

@@ -1,12 +1,12 @@
-/** What variables are called that hold something secret. */
+/** Matches the names of variables that hold secrets. */
 const SECRET_NAME = /key|token|secret|password|passphrase|credential/i;
 
-/** What is shorter stands in texts by chance. */
+/** Shorter values occur in text by chance. */
 const MIN_CHARACTERS = 6;
 
 /**
- * What an environment holds in secret, to be masked in what others say: the values of variables that are called so, and
- * the passwords of addresses, such as that of the state backend, as they are and percent-encoded.
+ * Collects the secrets of an environment, so that they can be masked in output. These are the values of variables with a secret name, and
+ * the passwords in addresses, such as that of the state backend. Passwords are included as written and percent-decoded.
  */
 export function secretsIn(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const secrets = Object.entries(environment).flatMap(([name, value = ""]) => [
@@ -16,7 +16,7 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
   return [...new Set(secrets)].filter((secret) => secret.length >= MIN_CHARACTERS);
 }
 
-/** Of an address, whether it can be parsed or not: the one of a socket, `postgres://user:password@/database`, has no host. */
+/** Matches passwords even in addresses that URL parsers reject: the socket address `postgres://user:password@/database` has no host. */
 const PASSWORD_PATTERN =
   /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
 
@@ -31,17 +31,16 @@ function findPasswords(value: string): readonly string[] {
   });
 }
 
-/** Whether an address holds a password. */
 export function hasPassword(address: string): boolean {
   return findPasswords(address).length > 0;
 }
 
-/** An address with something else in the place of its password. */
+/** Replaces the password in an address. */
 export function withoutPassword(address: string, replacement: string): string {
   return address.replace(PASSWORD_PATTERN, (password) => (password === "" ? "" : replacement));
 }
 
-/** The text without these. */
+/** Masks the secrets in a text. */
 export function without(secrets: readonly string[], text: string): string {
   return secrets
     .filter((secret) => secret !== "")

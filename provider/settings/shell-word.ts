@@ -1,4 +1,4 @@
-/** A word as the shell reads it back; quoted only where it has to be. */
+/** Quotes a word for the shell if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

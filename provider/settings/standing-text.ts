@@ -2,13 +2,13 @@ import { differingDetails, sentOf } from "./entry-fields";
 import { bracketsText } from "./keyed-list";
 import { canonicalComment, printable, quote } from "./text";
 
-/** What the service is told of an entry or a VIP beside its list, as texts by their names; the comment is the first. */
+/** Returns the fields sent to the service, except the list, as names and texts. The comment comes first. */
 export function detailsOf(one: object): readonly (readonly [name: string, text: string])[] {
   const { list: _list, ...details } = sentOf(one);
   return Object.entries(details).map(([name, value]) => [name, String(value)]);
 }
 
-/** What of it is told otherwise by two, as texts; undefined for nothing. */
+/** Returns the details that differ, as texts. Undefined if a side has no value. */
 export function differingTexts(
   one: object,
   other: object,
@@ -17,7 +17,7 @@ export function differingTexts(
   return differingDetails(one, other).map((name) => [name, texts.get(name), others.get(name)]);
 }
 
-/** The same in the middle of a sentence: `comment "INC-7"`, `no comment`. */
+/** Formats the details for the middle of a sentence: `comment "INC-7"`, `no comment`. */
 export function describeDetails(one: object): string {
   const details = detailsOf(one);
   const hasComment = details.some(([name]) => name === "comment");
@@ -25,7 +25,7 @@ export function describeDetails(one: object): string {
   return [...(hasComment ? [] : ["no comment"]), ...texts].join(", ");
 }
 
-/** An entry or VIP as a message tells it: `deny: "INC-7"`. */
+/** Formats an entry or a VIP for a message: `deny: "INC-7"`. */
 export function standingText(one: object): string {
   const { list = "a VIP", comment, ...others } = sentOf(one);
   const text = canonicalComment(comment);

@@ -10,26 +10,26 @@ import {
 } from "./row-history";
 
 /*
- * An API key doesn't identify its tenant, so two readings are compared by what the service itself gave out: the ids and creation
- * dates of entries, and the mailboxes of VIPs. Only hashes are kept, and only a bounded sample of them.
+ * An API key doesn't identify its tenant. Two readings are therefore compared by data from the service: the ids and creation dates of
+ * entries, and the mailboxes of VIPs. Only a bounded sample of hashes is kept.
  */
 
-/** What identifies the tenant behind a reading. Plain data: it is kept in a rollout's journal. */
+/** The data that identifies the tenant of a reading. This is plain data, stored in the journal of a rollout. */
 export interface TenantIdentity {
-  /** The service's address, the same for each way to write it. */
+  /** The service's address in normalized form. */
   readonly address: string;
   readonly entries: number;
-  /** Hashes of entries whose ids no other tenant can have. */
+  /** Hashes of entries with ids that no other tenant can have. */
   readonly unique: readonly string[];
-  /** Hashes of entries whose ids look like a counter, which each tenant may have from 1. */
+  /** Hashes of entries with ids that look like a counter. Each tenant may count from 1. */
   readonly counted: readonly string[];
-  /** Hashes of the ids alone of the same entries. */
+  /** Hashes of the ids alone, for the entries in `counted`. */
   readonly numbers: readonly string[];
-  /** How many creation dates the counted ones have, up to {@link MIN_DATES}. */
+  /** The number of distinct creation dates of the entries in `counted`, up to {@link MIN_DATES}. */
   readonly dates: number;
-  /** Hashes of the mailboxes of VIPs; absent where VIPs were not read. */
+  /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
   readonly people?: readonly string[];
-  /** The dated entries, and when they were read. Absent in what an earlier release read, and where the service tells no time. */
+  /** The dated entries and the time of the reading. Absent in readings of an earlier release, or if no time is known. */
   readonly history?: RowHistory;
 }
 
@@ -42,21 +42,20 @@ export interface IdentifyingEntry {
   readonly created_by?: string | null | undefined;
 }
 
-/** So many hashes are kept of each kind: the smallest, so that two readings of one list keep the same ones. */
+/** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
 const SAMPLE_SIZE = 32;
-/** From so many creation dates on, it is no chance that two tenants have the same ones. */
+/** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
-/** So many, and so many bytes of a set, where a reading is kept small. */
+/** The limits for a shrunk identity: hashes of each kind, and bytes of the bit set. */
 const SMALL_SAMPLE_SIZE = 8;
 const SMALL_HISTORY_BYTES = 128;
-/** The length of a hash. */
 const HASH_LENGTH = 12;
-/** The part of a sample that has to be the same where each single hash may be a coincidence. */
+/** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
 
-/** Takes in rows as they are read, and keeps nothing of them but a sample of hashes. */
+/** Builds an identity from rows as they are read. Keeps only samples of hashes, a few dates and the row history. */
 export class IdentityReader {
-  /** Each with its id. */
+  /** Hashes, each followed by the id of its row. */
   readonly #rows = new Sample();
   readonly #ids = new Sample();
   readonly #dates = new Set<string>();
@@ -75,7 +74,7 @@ export class IdentityReader {
     if (this.#dates.size < MIN_DATES) this.#dates.add(created_at);
   }
 
-  /** Says that VIPs are read, of whom there may be none. */
+  /** Records that VIPs are read, even if there are none. */
   readsPeople(): void {
     this.#areVipsRead = true;
   }
@@ -88,7 +87,7 @@ export class IdentityReader {
 
   /**
    * @param baseUrl of the service.
-   * @param serviceTimeMs the service's clock when the reading began, where it tells it.
+   * @param serviceTimeMs the service's clock when the reading began, if known.
    */
   identity(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
     const rows = this.#rows
@@ -110,7 +109,7 @@ export class IdentityReader {
   }
 }
 
-/** The identity of a tenant whose lists were read as a whole. */
+/** Returns the identity of a tenant from its complete lists. */
 export function identityOf(
   baseUrl: string,
   {
@@ -131,11 +130,12 @@ export function identityOf(
 }
 
 /**
- * The readings that are of one tenant, each group in the order given; usually none. This is the only place that decides it.
+ * Groups the readings that belong to the same tenant, each group in the given order. Usually there are no groups. No other code may decide
+ * this.
  *
- * Nothing identifies a tenant that holds no entry and has no VIP, so such a tenant is in no group.
+ * A tenant without entries and VIPs can't be identified, so it is in no group.
  *
- * @param readings by whatever they are of.
+ * @param readings by any key, for example the tenant's name.
  */
 export function findSameTenants<T>(
   readings: ReadonlyMap<T, TenantIdentity>,
@@ -154,22 +154,22 @@ export function findSameTenants<T>(
   ) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
-/** Whether nothing was read that identifies a tenant. */
+/** Whether a reading contains nothing that identifies a tenant. */
 export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
   return entries + people.length === 0;
 }
 
-/** Of what identifies a tenant, its people alone. */
+/** Reduces an identity to its VIPs. */
 export function peopleAlone({ address, people = [] }: TenantIdentity): TenantIdentity {
   return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
 }
 
-/** Whether two readings are of one tenant, as far as these two alone tell. */
+/** Whether two readings belong to the same tenant, judged from these two alone. */
 export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
   return findSameTenants(new Map([one, other].entries())).length > 0;
 }
 
-/** The pairs that share a hash, of which no other pair can be the same tenant. */
+/** Lists the pairs that share a hash. Readings without a shared hash can't belong to the same tenant. */
 function* listCandidatePairs<T>(
   readings: readonly (readonly [T, TenantIdentity])[],
 ): Iterable<readonly [T, T]> {
@@ -191,14 +191,14 @@ function* listCandidatePairs<T>(
 }
 
 /**
- * Whether a reading looks like the one that was made of the same tenant before. It may be of a tenant that holds equal rows, which is no
- * reason to think so.
+ * Whether a reading matches an earlier reading of the same tenant. Equal rows count as a match here, although two tenants can hold equal
+ * rows.
  */
 export function isStillTenant(current: TenantIdentity, earlier: TenantIdentity): boolean {
   return compareIdentities(current, earlier) !== "different";
 }
 
-/** Whether a reading has nothing of what was read of the tenant before, and something of what was read of another one. */
+/** Whether a reading shares nothing with the earlier reading of its tenant, but something with a reading of another tenant. */
 export function isReplacedBy(
   current: TenantIdentity,
   earlier: TenantIdentity,
@@ -209,8 +209,8 @@ export function isReplacedBy(
 }
 
 /**
- * Says why a reading is of another tenant than an earlier reading, in the middle of a sentence; undefined where nothing proves it. A tenant
- * that was emptied, or whose entries were all replaced, has new entries only.
+ * Explains why a reading belongs to another tenant than an earlier reading, for the middle of a sentence. Undefined without proof. After a
+ * tenant was emptied, or all its entries were replaced, it has only new entries. Old entries are therefore proof of another tenant.
  */
 export function provesOtherTenant(current: TenantIdentity, earlier: TenantIdentity): string | undefined {
   if (current.history === undefined || earlier.history === undefined || current.address !== earlier.address)
@@ -229,7 +229,7 @@ export function provesOtherTenant(current: TenantIdentity, earlier: TenantIdenti
   return `${earlierText}, and now holds ${countText}`;
 }
 
-/** The identity in less than a thousand bytes, for a later reading to be compared with. */
+/** Shrinks an identity to less than 1,000 bytes, for comparison with a later reading. */
 export function shrinkIdentity({ history, people, ...identity }: TenantIdentity): TenantIdentity {
   const shrinkSample = (hashes: readonly string[]): readonly string[] => hashes.slice(0, SMALL_SAMPLE_SIZE);
   return {
@@ -246,15 +246,15 @@ function isSameReading<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, se
   const [one, other] = [readings.get(first), readings.get(second)];
   if (one === undefined || other === undefined) return false;
   const comparison = compareIdentities(one, other);
-  // Tenants that a script filled in one second may hold equal rows, where each tenant's ids begin at 1.
+  // Two tenants can hold equal rows if a script filled both in the same second and ids begin at 1 per tenant.
   return comparison === "same" || (comparison === "equal" && areNumberedTogether(readings, first, second));
 }
 
-/** How two readings compare by themselves; `equal`: their rows are the same, which may be a coincidence. */
+/** Compares two readings in isolation. `equal` means that their rows are the same, which may be a coincidence. */
 function compareIdentities(one: TenantIdentity, other: TenantIdentity): "same" | "equal" | "different" {
   if (one.address !== other.address) return "different";
   const people = compareVips(one, other);
-  // A mailbox is of one tenant.
+  // Each mailbox belongs to one tenant.
   if (people === "none") return "different";
   const [here, there] = alignSamples(one, other);
   const minUnique = Math.min(here.unique.length, there.unique.length);
@@ -266,7 +266,7 @@ function compareIdentities(one: TenantIdentity, other: TenantIdentity): "same" |
   return people === "some" || Math.min(one.dates, other.dates) >= MIN_DATES ? "same" : "equal";
 }
 
-/** Whether the service numbers the entries of all its tenants together: a third one has none of these ids. */
+/** Whether the service numbers the entries of all tenants together. In that case, no third tenant has any of these ids. */
 function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
   const one = readings.get(first);
   const numbers = one?.numbers ?? [];
@@ -279,7 +279,7 @@ function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first:
   );
 }
 
-/** What VIPs tell of two readings; undefined where they tell nothing, since one was not read, or neither has any. */
+/** Compares the VIPs of two readings. Undefined if VIPs were not read on one side, or neither side has any. */
 function compareVips(
   { people: one }: TenantIdentity,
   { people: other }: TenantIdentity,
@@ -287,7 +287,7 @@ function compareVips(
   if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
   if (one.length === 0 || other.length === 0) return "unequal";
   if (countShared(one, other) > 0) return "some";
-  // A sample says nothing of the hashes behind its last one.
+  // A sample proves nothing about hashes after its last one.
   const last = [one, other]
     .flatMap((hashes) =>
       hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
@@ -297,12 +297,12 @@ function compareVips(
   return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
 }
 
-/** The hashes of entries by which two readings can be compared. */
+/** The entry hashes that are used to compare two readings. */
 type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
 
 /**
- * The hashes of two readings, in samples of one size. An id is of one tenant where either reading says so: the ids beside it may have told
- * less in the other one.
+ * Returns the entry hashes of two readings, in samples of equal size. An id counts as unique if either reading classifies it as unique. The
+ * other reading may have had too few ids to tell.
  */
 function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
   const isSmall = [one, other].some(
@@ -352,7 +352,7 @@ function hashParts(...parts: readonly string[]): string {
   return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH_LENGTH);
 }
 
-/** The smallest of all hashes that were added. */
+/** Keeps the smallest hashes that were added. */
 class Sample {
   #smallest: string[] = [];
   #largest = "";

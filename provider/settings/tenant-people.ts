@@ -5,29 +5,28 @@ import { isPublicSuffix, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
 
 /*
- * By whose mailboxes it is, a tenant is told from another: an API key says nothing of that. Only a salted fingerprint of their
- * domains is ever kept.
+ * An API key doesn't identify its tenant, but the mail domains of its people do. Only a salted fingerprint of these domains is stored.
  */
 
-/** The mail domains of a tenant's own people, as far as they were seen. */
+/** The known mail domains of a tenant's own people. */
 export interface People {
   /** In canonical form. */
   readonly domains: ReadonlySet<string>;
-  /** Whether there are no others. */
+  /** Whether the set of domains is complete. */
   readonly isWhole: boolean;
 }
 
-/** @param mailboxes of people whom the service knows as the tenant's own: VIPs, protected mailboxes, reporters of phishing. */
+/** @param mailboxes of people that the service treats as the tenant's own: VIPs, protected mailboxes, people who report phishing. */
 export function peopleOf(mailboxes: Iterable<string | undefined>, isComplete: boolean): People {
   return { domains: new Set(listMailboxDomains(mailboxes)), isWhole: isComplete };
 }
 
-/** A domain of fewer of the mailboxes is a guest's. */
+/** A domain with a smaller share of the mailboxes belongs to guests. */
 const MIN_SHARE = 0.1;
 
 /**
- * The domains that a tenant's own people most likely share, the commonest first: those of at least a tenth of their
- * mailboxes, where not everybody can have one. A person is to look at them before they are gone by.
+ * Lists the domains that most likely belong to the tenant, the most frequent first. Each has at least a tenth of the mailboxes and isn't
+ * open to everybody. A person must review the list before use.
  */
 export function likelyOwnDomains(mailboxes: Iterable<string | undefined>): readonly string[] {
   const domains = listMailboxDomains(mailboxes);
@@ -41,7 +40,7 @@ function isPublicDomain(domain: string): boolean {
   return isFreeMail(domain) || isPublicSuffix(domain);
 }
 
-/** The domain of each mailbox that is one. */
+/** Returns the domain of each valid mailbox. */
 function listMailboxDomains(mailboxes: Iterable<string | undefined>): string[] {
   return [...mailboxes].flatMap((mailbox) =>
     mailbox === undefined ? [] : (parseMailboxDomain(mailbox) ?? []),
@@ -53,25 +52,25 @@ function parseMailboxDomain(text: string): string | undefined {
   return mailbox.ok ? mailbox.value.slice(mailbox.value.lastIndexOf("@") + 1) : undefined;
 }
 
-/** Whether people are seen, and none of them has a mailbox of an own domain. */
+/** Whether people are known, but none of them has a mailbox at an own domain. */
 export function areStrangers({ domains }: People, ownDomains: OwnDomains): boolean {
   if (ownDomains.names.length === 0 || domains.size === 0) return false;
   return ![...domains].some((domain) => ownDomains.holding(domain) !== undefined);
 }
 
-/** So many domains are kept, of whatever many a tenant has had. */
+/** The maximum number of domains in a fingerprint. */
 const MAX_DOMAINS = 8;
-/** It stands in each resource of a state, and so is to be short: of 16 million domains, two are alike. */
+/** The salt and the hashes are short, because every resource in state stores a fingerprint. Two of 16 million domains collide. */
 const SALT_LENGTH = 3;
 const HASH_LENGTH = 4;
 const FINGERPRINT_PATTERN = /^[\w-]{3}(?:[\w-]{4}){1,8}$/;
 
 /**
- * A salted fingerprint of the domains, of 7 to 35 characters: it tells whether another tenant has one of them, and not which
- * they are. Undefined where none was ever seen.
+ * Returns a salted fingerprint of the domains, 7 to 35 characters long. It shows whether another tenant shares a domain, without revealing
+ * the domains. Undefined if no domain was ever known.
  *
- * @param before the fingerprint so far. What it knows stays known, so that whoever gains a domain and then loses the one of
- * before is still the same.
+ * @param before the previous fingerprint. Its domains stay in the new one. A tenant that gains a domain and later loses the old one
+ * therefore still matches.
  */
 export function fingerprintOf({ domains }: People, before?: string): string | undefined {
   const [salt = "", ...known] = splitFingerprint(before);
@@ -83,20 +82,20 @@ export function fingerprintOf({ domains }: People, before?: string): string | un
   const pastHashes = known.filter((hash) => !currentHashes.has(hash));
   const capacity = Math.max(0, MAX_DOMAINS - (known.length - pastHashes.length) - addedHashes.length);
   const forgottenHashes = new Set(pastHashes.slice(capacity));
-  // In the order of before: a state that changes is told as changed.
+  // Keeps the previous order, because a different order would show up as a change of state.
   const allHashes = [...known.filter((hash) => !forgottenHashes.has(hash)), ...addedHashes];
   return [usedSalt, ...allHashes.slice(0, MAX_DOMAINS)].join("");
 }
 
-/** The same, made wholly anew where the one so far is of other people. */
+/** Updates a fingerprint, or starts from scratch if the previous one belongs to other people. */
 export function renewed(before: string | undefined, mailDomains: People): string | undefined {
   const isOther = before !== undefined && strangersAmong([before], mailDomains).length > 0;
   return fingerprintOf(mailDomains, isOther ? undefined : before);
 }
 
 /**
- * Those fingerprints that are of other people. One that shares a domain with the people is of the tenant, and so is one that
- * shares a domain with such a one: a resource that is long unchanged knows only the domains of its day.
+ * Returns the fingerprints of other people. A fingerprint matches if it shares a domain with the people, or with another fingerprint that
+ * matches. The second step is needed because a long unchanged resource knows only the domains of its time.
  */
 export function strangersAmong(fingerprints: Iterable<string>, { domains }: People): string[] {
   if (domains.size === 0) return [];
@@ -104,7 +103,7 @@ export function strangersAmong(fingerprints: Iterable<string>, { domains }: Peop
     [...fingerprints].map((fingerprint) => [fingerprint, splitFingerprint(fingerprint)] as const),
   );
   const salts = new Set([...remaining.values()].flatMap(([salt = []]) => salt));
-  /** With its salt, each hash of which it is known that it is of a domain of the tenant. */
+  /** The salted hashes that are known to belong to the tenant's domains. */
   const ownHashes = new Set(
     [...salts].flatMap((salt) => [...domains].map((domain) => salt + hashDomain(domain, salt))),
   );
@@ -119,7 +118,7 @@ export function strangersAmong(fingerprints: Iterable<string>, { domains }: Peop
   return [...remaining.keys()];
 }
 
-/** The salt, and then the hashes; nothing of what can't be read. */
+/** Returns the salt, followed by the hashes. Empty if the fingerprint isn't valid. */
 function splitFingerprint(fingerprint: string | undefined): string[] {
   if (fingerprint === undefined || !FINGERPRINT_PATTERN.test(fingerprint)) return [];
   const count = (fingerprint.length - SALT_LENGTH) / HASH_LENGTH;
@@ -134,41 +133,41 @@ function hashDomain(domain: string, salt: string): string {
   return crypto.hash("sha256", `${salt} ${domain}`, "base64url").slice(0, HASH_LENGTH);
 }
 
-/** From so many on, it is no chance that nothing of what a state holds is there. */
+/** The number of entries or VIPs that rules out a coincidence, if all are missing or if at least half match. */
 export const ENOUGH = 5;
 
-/** What every refusal leads with. */
+/** The first sentence of every error about a wrong tenant. */
 export const OTHER_TENANT_LEAD = "The key reaches another tenant than it is meant for, as it seems";
 
-/** What to do about strangers who are none. */
+/** The remedy for a false alarm. */
 export const ADD_OWN_DOMAIN = "Where it is the right one, add its domain to ownDomains.";
 
-/** So many of the domains that are seen are named. */
+/** The maximum number of domains in a message. */
 const MAX_SHOWN_DOMAINS = 3;
 
-/** By what strangers are told, in the middle of a sentence. */
+/** Describes unexpected people, for the middle of a sentence. */
 export function strangersSign(mailDomains: People): string {
   return `its own people have mailboxes of ${fewOf(mailDomains.domains)}, and none of the own domains that are configured (ownDomains)`;
 }
 
 /**
- * By what other people than those of before are told, in the middle of a sentence.
+ * Describes a change of people since the previous run, for the middle of a sentence.
  *
- * @param resourceName what is known to be of others.
+ * @param resourceName a resource that is known to belong to other people.
  */
 export function otherPeopleSign(mailDomains: People, resourceName?: string): string {
   const subject = resourceName === undefined ? "this was" : `this (${quote(resourceName, 100)}) was`;
   return `its own people have mailboxes of ${fewOf(mailDomains.domains)}, and nobody had at the tenant that ${subject} applied to before`;
 }
 
-/** The environment's variable by which a person says for one run that a tenant may be empty, or its people be others. */
+/** The environment variable that accepts an empty tenant or different people for one run. */
 const ACCEPT_VARIABLE = "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT";
 
 /**
- * Whether a run may find a tenant emptied, or with other people. Only the environment says so, which is of one run: left in a
- * file, it would let the next accident pass.
+ * Whether a run may find a tenant empty, or with different people. Only the environment can allow this, because it applies to one run. A
+ * setting in a file would hide the next accident.
  *
- * @param name the explicit `Provider` or the tenant of a rollout; undefined for the one tenant of the environment.
+ * @param name the explicit `Provider`, or the tenant of a rollout. Undefined for the single tenant of the environment.
  */
 export function acceptsEmptyTenant(
   environment: Readonly<Record<string, string | undefined>>,
@@ -178,7 +177,7 @@ export function acceptsEmptyTenant(
   return accepted.some((value) => (name === undefined ? /^(1|true|yes)$/i.test(value) : value === name));
 }
 
-/** How a run is told that what keeps it is as it should be. */
+/** Explains how to accept the condition that blocks a run. */
 export function acceptingIt(
   condition: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -189,7 +188,7 @@ export function acceptingIt(
   return `Where it is the right one, and only ${condition}, say so for this one run: ${ACCEPT_VARIABLE}=${name ?? "true"}${currentText}.`;
 }
 
-/** The first of the domains, quoted, and how many more there are. */
+/** Formats the first domains, quoted, and the number of remaining ones. */
 export function fewOf(domains: Iterable<string>): string {
   const names = [...domains].map((domain) => quote(domain, 100));
   return [

@@ -1,2 +1,2 @@
-/** The type of a `TenantSettings` in state, on either front. */
+/** The type of a `TenantSettings` in state. It is the same for the dynamic provider and the native provider plugin. */
 export const TENANT_SETTINGS_TYPE = "email-security:index:TenantSettings";

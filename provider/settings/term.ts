@@ -2,19 +2,19 @@ import { quote } from "./text";
 
 const DAYS: Readonly<Record<string, number>> = { d: 1, w: 7 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Nobody means more: a slip would otherwise stand for a lifetime. */
+/** A longer term is most likely a typing error. */
 const MAX_DAYS = 3_660;
 
-/** The last day of a term, `2026-12-23` or `never`; or what is wrong with it, in words that end a sentence. */
+/** The last day of a term, `2026-12-23` or `never`. If the term is invalid, the reason, as the end of a sentence. */
 export type Term =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads for how long something is to stand, as a person says it: `30d`, `6w`, a day as `2026-12-31`, or `never`. Settings files
- * know days alone, so that what they say does not hang on when they are read.
+ * Parses a term as a person writes it: `30d`, `6w`, a day such as `2026-12-31`, or `never`. Settings files accept only days, so that their
+ * meaning doesn't depend on when they are read.
  *
- * @param today the day (UTC) that a number of days is counted from: `2026-11-23`.
+ * @param today the day (UTC) from which a number of days counts: `2026-11-23`.
  */
 export function parseTerm(text: string, today: string): Term {
   if (text === "never") return { ok: true, value: text };
@@ -35,7 +35,7 @@ export function parseTerm(text: string, today: string): Term {
   return { ok: true, value: text };
 }
 
-/** How many days `90d` or `12w` are; undefined for anything else, and for more than ten years. */
+/** Returns the number of days in `90d` or `12w`. Undefined for any other text, and for more than ten years. */
 export function daysOfTerm(text: string): number | undefined {
   const days = parseDays(text);
   return days === undefined || days > MAX_DAYS ? undefined : days;

@@ -1,26 +1,29 @@
 import { PULUMI_UNKNOWNS } from "./unknown";
 
 /**
- * Shows a value that came from outside inside a message: text quoted, anything else as JSON without quotes (so that
- * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
+ * Formats a value from outside for a message. Text is quoted; anything else is JSON without quotes, so that `5` and `"5"` differ. The
+ * result is on one line, with control characters escaped. The value is shortened to `limit` characters.
  */
 export function quote(value: unknown, limit = 120): string {
   if (typeof value === "string") return addQuotes(excerpt(value, limit));
   return excerpt(formatNotation(value), limit);
 }
 
-/** Quotes that the text itself has would end it too early. */
+/** Escapes quotes inside the text, which would end it early. */
 function addQuotes(text: string): string {
   if (!text.includes('"')) return `"${text}"`;
   return text.includes("'") ? `"${text.replaceAll('"', '\\"')}"` : `'${text}'`;
 }
 
-/** The first `limit` characters of a text from outside, with control characters escaped and no quotes around. */
+/** Returns the first `limit` characters of a text from outside, without quotes and with control characters escaped. */
 export function excerpt(text: string, limit = 120): string {
   return printable(shorten(text, limit));
 }
 
-/** The same of sentences, cut only between words: what a person is to type, such as a variable's name, is whole or missing. */
+/**
+ * Shortens sentences between words. Anything that a person types, such as a variable's name, is therefore complete or absent. Text without
+ * white space is cut anywhere.
+ */
 export function excerptOfSentences(text: string, limit: number): string {
   if (text.length <= limit) return printable(text);
   const shortened = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
@@ -28,7 +31,7 @@ export function excerptOfSentences(text: string, limit: number): string {
 }
 
 function shorten(text: string, limit: number): string {
-  // A cut through a surrogate pair would leave half a character.
+  // A cut inside a surrogate pair would leave half a character.
   return text.length > limit ? `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 }
 
@@ -36,14 +39,15 @@ function formatNotation(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    // What JSON can't hold: a bigint, a circle, a toJSON that throws.
+    // JSON can't represent a bigint, a circular reference, or an object with a toJSON that throws.
     return typeof value === "object" ? "an object" : String(value);
   }
 }
 
 /**
- * What is no text to those who print it: Pulumi's unknown values, its colour directives (its engine fails on one that it doesn't know) and
- * the commands of build pipelines, `##vso[…]`, `##[…]`, and `::…::` at the start of a line. An IPv6 address is none.
+ * Matches text with a special meaning for programs that print it: Pulumi's unknown values and colour directives, and the commands of build
+ * pipelines. Pulumi's engine fails on an unknown colour directive. The commands are `##vso[…]`, `##[…]`, and `::…::` at the start of a
+ * line. IPv6 addresses don't match.
  */
 const COMMAND_PATTERN = [
   String.raw`<(?=\{%)|#(?=#\w*\[)|:(?=:[\w-]*[g-z_-])(?<=^\s*:)`,
@@ -55,46 +59,45 @@ const UNPRINTABLE_PATTERN = new RegExp(
   "gimu",
 );
 
-/** Of these, a comment may hold line ends and tabs, and what joins or orders the letters of a script. */
+/** A comment may contain line ends, tabs, and characters that join or order the letters of a script. */
 const HARMFUL_PATTERN = new RegExp(
   String.raw`(?![\n\t])\p{Cc}|(?![\u061c\u200e\u200f])\p{Bidi_Control}|[\p{Cs}\p{Zl}\p{Zp}]|${COMMAND_PATTERN}`,
   "gimu",
 );
 
 /**
- * Text from outside on one line and as nothing but text: control, format and line-breaking characters, half a surrogate
- * pair, and what the engine or a build pipeline would take for a command, are escaped.
+ * Makes text from outside safe to print on one line. It escapes control, format and line-breaking characters and half surrogate pairs. It
+ * also escapes text that the engine or a build pipeline would treat as a command.
  */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE_PATTERN, escapeCharacter);
 }
 
-/** The same, percent-encoded, so that it can be read back; half a surrogate pair can't be. */
+/** Percent-encodes the characters that {@link printable} escapes, so that the text can be decoded. Half a surrogate pair is lost. */
 export function percentEncoded(text: string): string {
   return text.toWellFormed().replace(UNPRINTABLE_PATTERN, encodeURIComponent);
 }
 
-/** JSON in several lines, in which the same is escaped so that it reads back as it was. */
+/** Escapes the characters that {@link printable} escapes in JSON text, without changing its meaning. */
 export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE_PATTERN, (character) =>
     character === "\n" ? character : escapeUnicode(character),
   );
 }
 
-/** Formats what a command writes as JSON: indented, with a newline at its end, and with the same escaped. */
+/** Formats the JSON output of a command: indented, escaped as in {@link printableJson}, with a newline at the end. */
 export function formatJson<T>(value: T): string {
   return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
-/** What keeps a comment from being shown as it is, with what stands around it; undefined when nothing does. */
+/** Returns the first harmful part of a comment, with some context. Undefined if the comment is harmless. */
 export function harmIn(comment: string): string | undefined {
-  // Windows' line ends are ends of lines.
   const lines = comment.replaceAll("\r\n", "\n");
   const index = lines.search(HARMFUL_PATTERN);
   return index < 0 ? undefined : quote(lines.slice(Math.max(0, index - 10), index + 30));
 }
 
-/** Whether a value can be printed as it is, by others too: nothing in it needs to be escaped, and no text is very long. */
+/** Whether a value can be printed unchanged: nothing in it needs escaping, and no text is very long. */
 export function isPrintable(value: unknown): boolean {
   if (typeof value === "string") return value.length <= MAX_PRINTABLE_LENGTH && printable(value) === value;
   if (typeof value !== "object" || value === null) return true;
@@ -104,8 +107,8 @@ export function isPrintable(value: unknown): boolean {
 const MAX_PRINTABLE_LENGTH = 1_000;
 
 /**
- * Text of more than one line, such as a comment, for those who print it line by line, as Pulumi's engine does: line ends
- * and tabs stay, and what would do something in a terminal or a pipeline is escaped.
+ * Makes text of several lines, such as a comment, safe to print line by line, as Pulumi's engine does. Line ends and tabs stay. Text that
+ * affects a terminal or a pipeline is escaped.
  */
 export function harmless(text: string): string {
   return text.replace(/\r\n?/g, "\n").replace(HARMFUL_PATTERN, escapeCharacter);
@@ -122,7 +125,7 @@ function escapeUnicode(character: string): string {
     .join("");
 }
 
-/** Whether a text is one line of printable ASCII with nothing around it and nothing of a command in it, as almost all are. */
+/** Whether a text has the most common form: one line of printable ASCII, without surrounding spaces and commands. */
 export function isPlainText(text: string): boolean {
   return text !== "" && !text.startsWith(" ") && !text.endsWith(" ") && !NOT_PLAIN_PATTERN.test(text);
 }
@@ -130,20 +133,20 @@ export function isPlainText(text: string): boolean {
 const NOT_PLAIN_PATTERN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
 
 /**
- * The form in which lists send and hold a comment, and the state holds one that nobody declared: line ends as `\n`, composed
- * Unicode, no white space around, and harmless. An empty comment and none are the same.
+ * Returns the canonical form of a comment: line ends as `\n`, composed Unicode, no surrounding white space, harmless. Lists send and store
+ * comments in this form, and so does state for undeclared entries. An empty comment equals a missing one.
  */
 export function canonicalComment(comment: string | null | undefined): string {
-  // Most entries have none.
+  // A fast path: most entries have no comment.
   if (comment == null || comment === "") return "";
   if (isPlainText(comment)) return comment;
   return harmless(comment).normalize("NFC").trim();
 }
 
 /**
- * The form in which two comments, or texts that hold some, are compared: canonical, in Unicode's compatibility form, each run of
- * white space as one space. A service may collapse white space and normalize Unicode, which changes nothing that a person reads. What
- * is sent, and what the state holds, stays as it was written.
+ * Returns the form in which comments, or texts with comments, are compared: canonical, in Unicode's compatibility form, with each run of
+ * white space as one space. A service may collapse white space and normalize Unicode without a visible change. Requests and state keep the
+ * text as written.
  */
 export function comparisonText(text: string | null | undefined): string {
   const canonical = canonicalComment(text);
@@ -151,7 +154,7 @@ export function comparisonText(text: string | null | undefined): string {
   return isSimple ? canonical : canonical.normalize("NFKC").replace(/\s+/g, " ").trim();
 }
 
-/** How a text that came back differs from the one that was sent, in the middle of a sentence. */
+/** Describes how a stored text differs from the sent text, for the middle of a sentence. */
 export function describeTextChange(sent: string, stored: string): string {
   if (stored === "") return "keeps no comment";
   const [sentText, storedText] = [comparisonText(sent), comparisonText(stored)];
@@ -162,7 +165,7 @@ export function describeTextChange(sent: string, stored: string): string {
   return `keeps ${quoteAround(storedText)} where ${quoteAround(sentText)} was sent`;
 }
 
-/** Formats the first five of several, and how many more there are: `a, b, c, d, e, … and 3 more`. */
+/** Formats the first five items and the number of remaining ones: `a, b, c, d, e, … and 3 more`. */
 export function formatFirst<Item>(
   items: readonly Item[],
   format: (item: Item) => string,

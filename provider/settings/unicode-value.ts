@@ -1,8 +1,8 @@
 import { domainToUnicode } from "node:url";
 
 /**
- * A domain or mailbox in its own script, where it is held in punycode: `münchen.example` of `xn--mnchen-3ya.example`. To be
- * shown beside it, and never in its place: in another script one domain can look like another.
+ * Converts a domain or mailbox from punycode to its own script: `xn--mnchen-3ya.example` becomes `münchen.example`. Show the result next to
+ * the original, never instead of it: domains in other scripts can look alike.
  */
 export function unicodeOf(value: string): string | undefined {
   if (!/(?:^|[.@])xn--/i.test(value)) return undefined;

@@ -1,13 +1,13 @@
 /**
- * Stands for a value that is not known yet: in a preview, an argument may be the output of a resource that does not
- * exist. Every front translates its engine's own placeholder to this one, and back.
+ * Represents a value that is not known yet. During a preview, an argument may be the output of a resource that does not exist yet. Every
+ * provider converts its engine's own placeholder to this one and back.
  */
 export const UNKNOWN: unique symbol = Symbol.for("pulumi-email-security.unknown");
 
-/** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
+/** Pulumi's placeholder for an unknown value, part of its wire protocol. */
 export const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** The same, and what it puts in the place of other than texts; its engine fails on a text that is one. */
+/** Pulumi's placeholders for unknown values of all types. Its engine fails on a text that equals one of them. */
 export const PULUMI_UNKNOWNS: readonly string[] = [
   PULUMI_UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",

@@ -2,7 +2,7 @@ import { slipOf } from "./nearest-name";
 
 const PREFIX = "EMAIL_SECURITY_";
 
-/** All variables of the environment that this package, its rollouts and its tests read or set, by their names after the prefix. */
+/** All environment variables that this package, its rollouts and its tests read or set, without the prefix. */
 export const VARIABLES: readonly string[] = [
   "ACCEPT_EMPTY_TENANT",
   "ALLOW_INSECURE_HTTP",
@@ -41,15 +41,15 @@ export const VARIABLES: readonly string[] = [
   "WAVE",
 ];
 
-/** A variable that nobody reads, and the one that it was meant for. */
+/** A misspelt variable, and the name that was probably meant. */
 export interface MisspeltVariable {
   readonly written: string;
   readonly meant: string;
 }
 
 /**
- * Variables that were meant for one of ours, which is not set. Others may be the team's own, such as one tenant's key in
- * `EMAIL_SECURITY_API_KEY_ACME`.
+ * Finds variables that are probably misspelt, if the variable they resemble isn't set. Other names may be intentional, such as one tenant's
+ * key in `EMAIL_SECURITY_API_KEY_ACME`.
  */
 export function misspeltVariables(
   environment: Readonly<Record<string, string | undefined>>,

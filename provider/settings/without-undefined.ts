@@ -1,10 +1,10 @@
-/** The object without the properties that are undefined: what could be undefined may be missing. */
+/** Removes the properties that are undefined. A property whose type includes undefined becomes optional. */
 export function withoutUndefined<T extends object>(object: T): OmitUndefined<T> {
   const result: Record<string, unknown> = {};
   for (const name of Object.keys(object)) {
     const value = (object as Readonly<Record<string, unknown>>)[name];
     if (value === undefined) continue;
-    // Of this name alone, an assignment makes no property.
+    // An assignment to this name sets the prototype instead of a property.
     if (name === "__proto__") Object.defineProperty(result, name, { ...PROPERTY_ATTRIBUTES, value });
     else result[name] = value;
   }
