@@ -16,7 +16,10 @@ const UNKNOWN_AUTHOR_TEXT = "who changed it since, the service does not tell";
 
 /** The difference between a reviewed plan and the current one. */
 export interface Moved {
-  /** The part that changed: the digest format, the tenant, the desired state or the actual state. */
+  /**
+   * The part that changed: the tenant, the desired state or the actual state. `digest` means that the digest itself is invalid, old or from
+   * another plan.
+   */
   readonly what: "digest" | "tenant" | "desired" | "observed";
   /** A sentence that describes the difference. */
   readonly message: string;
@@ -161,7 +164,7 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
       ];
     }
     if (formatOptionalState(reviewedChange.before) !== formatOptionalState(change.before)) {
-      // For a recreated entry, the creation line already names the author.
+      // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
         reviewedChange.before !== undefined &&
         formatCreation(reviewedChange.before) === formatCreation(change.before);
