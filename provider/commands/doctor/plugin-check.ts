@@ -33,7 +33,7 @@ async function checkPlugin(context: Patient): Promise<Observation> {
   return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
-/** Returns the plugin path in the project file. The engine uses the first match. */
+/** Returns the plugin path in the project file. `plugins.providers` takes precedence over `packages`. */
 function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
   const source = packages[PLUGIN_NAME];
   const entry = providers.find(({ name }) => name === PLUGIN_NAME);

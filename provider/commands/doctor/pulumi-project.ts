@@ -14,7 +14,7 @@ export interface PulumiProject {
   readonly runtime: string;
   /** The directory or file of the program, if specified. */
   readonly main: string | undefined;
-  /** The unvalidated value of `options.refresh`. */
+  /** The raw value of `options.refresh`. */
   readonly refresh: unknown;
   /** The list `plugins.providers`. Undefined if it does not exist. */
   readonly providers: readonly PluginEntry[] | undefined;
@@ -33,7 +33,7 @@ export interface PluginEntry {
 export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
 /**
- * Finds the Pulumi project of a directory or of its closest parent. Undefined if there is none.
+ * Finds the Pulumi project of a directory or of its closest parent. Undefined if no project exists.
  *
  * @throws {Error} if the file can't be read, or does not contain a valid project in YAML.
  */

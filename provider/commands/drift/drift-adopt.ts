@@ -23,9 +23,9 @@ export interface Adoption {
 }
 
 /**
- * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Four kinds of items stay in
- * `left`: risky entries, entries that a file can't express, possible file changes that no run has applied yet, and removals beyond the
- * removal guard's threshold.
+ * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that a person has to
+ * decide stay in `left`. Examples are risky entries, entries that a file can't express, and possible file changes that no run has applied
+ * yet. Removals beyond the removal guard's threshold stay there too.
  *
  * @param kinds the kinds of drift to adopt. Default: `added`.
  * @param readFile reads a file as text.

@@ -193,7 +193,7 @@ function describeOccurrence(
   ];
 }
 
-/** @param hidesOwnInclude whether to omit the tenant's own include, because the line stands for several tenants. */
+/** @param hidesOwnInclude whether to omit the tenant's own include, because the line covers several tenants. */
 function formatIncludeChain({ includedAt, ...line }: DeclaredThere, hidesOwnInclude: boolean): string {
   const includeLocations = (hidesOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
   return [formatFileLine(line), ...includeLocations].join(", included at ");

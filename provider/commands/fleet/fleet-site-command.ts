@@ -51,7 +51,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
   const outputs = readOutputs(options, FORMATS);
   const { SiteMaker } = await import("../../fleet/site/make-site.js");
   const { mergeRecentRollouts, recentRollouts } = await import("../../rollout/history/recent-rollouts.js");
-  // Before the first request, refuse a directory that the command did not create.
+  // Before the first request, refuse a directory that can't be used or contains other files to overwrite.
   const builder = new SiteMaker(directory, options.targets, options.evidence ?? false);
   const [unreadableRun, ...otherRuns] = builder.brokenRuns;
   if (unreadableRun !== undefined) {
