@@ -177,7 +177,7 @@ function hasSection(
   return typeof content === "object" && content !== null && Object.hasOwn(content, section);
 }
 
-/** Reads each file only once, so that the whole plan uses the same content. */
+/** Creates a reader that reads each file only once, so that the whole plan uses the same content. */
 function createRecordingReader(
   readFile: (path: string) => string,
   texts: Map<string, string>,
