@@ -11,7 +11,7 @@ import { NOTICE } from "../rollout/notify/notice";
 import { tenantsJsonSchema } from "../rollout/targets/targets-schema";
 import { reviewSchema } from "./review/review-schema";
 
-/** What commands write as JSON, by name. */
+/** The schemas of the commands' JSON output, by name. */
 const OUTPUT_SCHEMAS = {
   plan: planSchema,
   why: whySchema,
@@ -27,8 +27,8 @@ const OUTPUT_SCHEMAS = {
 };
 
 /**
- * Returns the JSON Schemas (draft 2020-12) that the package has in `dist/schemas`, by file name. Editors and pipelines read them:
- * `pulumi-email-security/schemas/settings.json` is `settings.schema.json`.
+ * Returns the JSON Schemas (draft 2020-12) that the package ships in `dist/schemas`, by file name. Editors and pipelines import them:
+ * `pulumi-email-security/schemas/settings.json` resolves to `settings.schema.json`.
  */
 export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
   const outputSchemas = Object.entries(OUTPUT_SCHEMAS).map(([name, schema]) => [

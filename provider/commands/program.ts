@@ -24,7 +24,7 @@ import { tenantCommand } from "./tenant/tenant-command";
 import { whyCommand } from "./why/why-command";
 import { workerCommand } from "./worker/worker-command";
 
-/** One of each group of verbs. */
+/** One example from each command group. */
 export const EXAMPLES = [
   { does: "find what is wrong in the settings files", line: "lint" },
   { does: "see what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
@@ -32,7 +32,7 @@ export const EXAMPLES = [
   { does: "learn what an error means, and what to do", line: "explain ERR_EXISTS" },
 ];
 
-/** The `email-security` command: its verbs, by what people do with them. */
+/** Builds the `email-security` command, with its subcommands grouped by task. */
 export function program(): Command {
   const root = buildCommands()
     .addCommand(completionCommand())
@@ -46,13 +46,13 @@ export function program(): Command {
   return root;
 }
 
-/** Without what completes it. */
+/** Builds the command without shell completion. */
 function buildCommands(): Command {
   return (
     new Command("email-security")
       .description("Manage the VIP employees and the allow/deny list of email-security tenants in code")
       .version(packageVersion(), "-V, --version", "Print the version")
-      // What stands after a verb is the verb's, however deep: `rollout status --format` is not the `--format` of `rollout`.
+      // Options after a subcommand belong to that subcommand: `rollout status --format` is not the `--format` of `rollout`.
       .enablePositionalOptions()
       .commandsGroup("Settings files:")
       .addCommand(initCommand())
@@ -84,13 +84,13 @@ function buildCommands(): Command {
   );
 }
 
-/** Calls back for a command and all its verbs, however deep. */
+/** Calls back for a command and all its subcommands, at every level. */
 export function forEachVerb(command: Command, callback: (subcommand: Command) => void): void {
   callback(command);
   for (const subcommand of command.commands) forEachVerb(subcommand, callback);
 }
 
-/** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
+/** Formats a usage error as one sentence. It suggests the closest name, or says where to find the valid names. */
 function formatUsageError(text: string, command: Command): string {
   const [, problem, choice, choices] =
     /^(error: .*'([^']*)' is invalid.* Allowed choices are (.+))\.\n$/.exec(text) ?? [];
@@ -114,7 +114,7 @@ function formatUsageError(text: string, command: Command): string {
   return `${problemText}; ${suggestion === undefined ? helpHint : `did you mean ${suggestion}?`}\n`;
 }
 
-/** Words that a command line had before they were renamed, and what took their place. */
+/** Old command-line arguments and their replacements. */
 const RENAMED_ARGUMENTS = new Map([
   ["continue", "rollout resume"],
   ["--resume", "rollout resume"],
@@ -133,7 +133,7 @@ const RENAMED_ARGUMENTS = new Map([
   ["--most", "--limit"],
 ]);
 
-/** What took the place of a word, where the command has it. */
+/** Returns the replacement of an old argument, if the command supports it. */
 function findSuccessor(input: string, command: Command): string | undefined {
   const replacement = RENAMED_ARGUMENTS.get(input);
   const [option] = replacement?.match(/^--[\w-]+/) ?? [];
@@ -144,7 +144,7 @@ function findSuccessor(input: string, command: Command): string | undefined {
   return isApplicable ? replacement : undefined;
 }
 
-/** What somebody types for a verb: `email-security rollout status`. */
+/** Returns the full command line of a subcommand: `email-security rollout status`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

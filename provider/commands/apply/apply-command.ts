@@ -27,9 +27,8 @@ interface ApplyOptions extends PlannedOptions {
 }
 
 /**
- * `email-security apply`: makes the plan anew, refuses when it is not the one that was reviewed, and runs `pulumi up
- * --refresh`, which then does that and nothing else. Exit codes: 0 done, or nothing to do; 2 without `--yes`, when there
- * is something to do; 3 refused; 1 error.
+ * Builds `email-security apply`. It creates a new plan, compares it with the reviewed one, and runs `pulumi up --refresh` with that plan
+ * enforced. Exit codes: 0 done, or nothing to do; 2 changes are pending and `--yes` is missing; 3 refused; 1 error.
  */
 export function applyCommand(): Command {
   const command = new Command("apply")
@@ -90,7 +89,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   }
   const reviewed = options.plan === undefined ? undefined : await loadReviewedPlan(options.plan);
   const digest = options.planDigest ?? reviewed?.digest;
-  // What the mail says was for the review; where there was none, a person who is only shown the plan asks for it.
+  // Mail evidence serves the review. Without a review, gather it for the person who reads the plan.
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
   const currentPlan = await planFor(file, { ...options, evidence });
@@ -120,7 +119,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     return EXIT.refused;
   }
   if (!options.yes) {
-    // The reviewed plan says the same, and what the mail said of it.
+    // The reviewed plan has the same changes, and also the mail evidence.
     await printPlan(reviewed?.digest === currentPlan.digest ? reviewed : currentPlan);
     if (currentPlan.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
     return currentPlan.changes.length > 0 ? EXIT.changes : EXIT.clean;
@@ -129,8 +128,8 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
 }
 
 /**
- * Refuses to apply a plan for another day than today. The engine runs the program, which judges `expires` by its own clock, so
- * such a plan never matches. An earlier or later day would also keep or remove entries that today does not.
+ * Reports a plan for a day other than today. The engine runs the program, which judges `expires` by its own clock, so such a plan never
+ * matches. Another day would also keep or remove different entries.
  */
 function reportDayMismatch(day: string | undefined): boolean {
   const today = new Date().toISOString().slice(0, 10);
@@ -141,7 +140,7 @@ function reportDayMismatch(day: string | undefined): boolean {
   return true;
 }
 
-/** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
+/** Runs `pulumi up` with the plan enforced. The list resources compare with it once more, right before they write. */
 async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
   const { runPulumi } = await import("../../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");

@@ -25,7 +25,7 @@ interface ApplyExpiredOptions extends PlannedOptions {
   readonly failOn?: FailOn;
 }
 
-/** `email-security apply --only-expired`: takes away what has lapsed, and leaves all else as it is. */
+/** Runs `email-security apply --only-expired`: removes expired entries and leaves everything else unchanged. */
 export async function applyExpired(
   fileArgument: string | undefined,
   options: ApplyExpiredOptions,
@@ -126,7 +126,7 @@ async function createExpiredRemovalPlan(
   }
 }
 
-/** Runs `pulumi up` for the lists alone, without a refresh: what the console changed is not looked at, so it stays pending. */
+/** Runs `pulumi up` for the lists only, without a refresh. Changes from the console stay pending because this run does not read them. */
 async function runTargetedUp({ plan, only, targets }: OnlyExpired, stack: string): Promise<number> {
   const { runPulumi } = await import("../../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
@@ -154,7 +154,7 @@ function formatExpiredChange(change: Change, expired: OnlyExpired["plan"]["expir
   );
 }
 
-/** How many lines tell what stays, one by one. */
+/** The maximum number of remaining items to list. */
 const MAX_SHOWN_ITEMS = 20;
 
 async function printRemaining({ kept, pending }: OnlyExpired, stack: string): Promise<void> {

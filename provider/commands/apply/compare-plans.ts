@@ -4,31 +4,37 @@ import { hashOfTouched, isOldDigest, partsOfDigest } from "../../settings/plan-d
 import { standingText } from "../../settings/standing-text";
 import { printable } from "../../settings/text";
 
-/** What is told of the digest of an earlier release. */
+/** The message for a plan digest from an earlier release. */
 export const OLD_DIGEST =
   "The digest is that of a plan which an earlier release made: it does not hold for all that a plan shows. Make the plan anew, and have it reviewed.";
 
-/** The service keeps who made what is there: by a key that many use that is its label, and of a later change it is nobody. */
+/**
+ * The service stores only who created an entry. For a key that several people share, that is the key's label. The service doesn't record
+ * who made a later change.
+ */
 const UNKNOWN_AUTHOR_TEXT = "who changed it since, the service does not tell";
 
-/** What moved between a plan that was reviewed and one that was made now. */
+/** The difference between a reviewed plan and the current one. */
 export interface Moved {
-  /** The tenant, what is declared, or what the tenant holds. */
+  /**
+   * The part that changed: the tenant, the desired state or the actual state. `digest` means that the digest itself is invalid, old or from
+   * another plan.
+   */
   readonly what: "digest" | "tenant" | "desired" | "observed";
-  /** A sentence that says so. */
+  /** A sentence that describes the difference. */
   readonly message: string;
-  /** What moved, a line each, where the reviewed plan is there to tell. */
+  /** One line for each difference. Empty without the reviewed plan. */
   readonly details: readonly string[];
 }
 
 /**
- * Whether what was reviewed is what would be applied now. What the reviewed plan changes and is done already, as by a run
- * that was interrupted, has not moved: that takes the reviewed plan itself, and not only its digest.
+ * Checks whether the current plan still matches the reviewed one. Changes that are already done, for example by an interrupted run, don't
+ * make a plan stale. Detecting them requires the reviewed plan itself, not only its digest.
  *
- * @param digest of the plan that was reviewed.
- * @param currentPlan the plan made anew, of the same files, stack and tenant.
- * @param reviewedPlan the plan that was reviewed, where it is at hand.
- * @returns undefined when nothing moved.
+ * @param digest the digest of the reviewed plan.
+ * @param currentPlan a new plan for the same files, stack and tenant.
+ * @param reviewedPlan the reviewed plan, if available.
+ * @returns the difference, or undefined if the plan is not stale.
  */
 export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Plan): Moved | undefined {
   const reviewedParts = partsOfDigest(digest);
@@ -67,7 +73,7 @@ export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Pla
   }
   if (reviewedParts.observed === currentParts.observed) return undefined;
   const details = reviewedPlan === undefined ? [] : describePlanDifferences(reviewedPlan, currentPlan);
-  // All that is left to do was reviewed; the rest is done.
+  // All remaining changes were reviewed; the others are already done.
   if (reviewedPlan !== undefined && details.length === 0) return undefined;
   return {
     what: "observed",
@@ -76,7 +82,7 @@ export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Pla
   };
 }
 
-/** Of what is declared: the rules and options that differ, and what is said of each change. */
+/** Describes differences in the desired state: rules, options and the text of each change. */
 function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const [oldRules, newRules] = [reviewedPlan.rules ?? {}, currentPlan.rules ?? {}];
   const ruleLines = [...new Set([...Object.keys(oldRules), ...Object.keys(newRules)])]
@@ -118,7 +124,7 @@ function formatChangeName({ kind, key, before, after }: Change): string {
   return printable(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${key}`);
 }
 
-/** Whether a digest is that of a plan: its changes, too, have to be those that the digest is of. */
+/** Checks whether a digest belongs to a plan. The plan's changes must match the digest too. */
 function isDigestOfPlan(digest: string, plan: Plan): boolean {
   return digest.trim() === plan.digest && partsOfDigest(digest)?.observed === hashOfTouched(plan.changes);
 }
@@ -127,7 +133,7 @@ function formatPlanTarget({ tenant, source }: Plan): string {
   return printable(`${tenant.host}${source.stack === undefined ? "" : `, stack ${source.stack}`}`);
 }
 
-/** What would be done now and was not reviewed so, a line each. */
+/** Describes each change of the current plan that was not reviewed in this form, one line each. */
 function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const getKey = ({ kind, key }: Change): string => `${kind} ${key}`;
   const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [getKey(change), change]));
@@ -158,7 +164,7 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
       ];
     }
     if (formatOptionalState(reviewedChange.before) !== formatOptionalState(change.before)) {
-      // One that was made anew since has its changer told by that.
+      // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
         reviewedChange.before !== undefined &&
         formatCreation(reviewedChange.before) === formatCreation(change.before);
@@ -184,7 +190,7 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
   return [...evadedRemovals, ...differenceLines];
 }
 
-/** Of removals that are no longer to be done, the entries of the same value that are there under another scope or list. */
+/** Describes entries that keep the value of a dropped removal under another scope or list. */
 function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const getKey = ({ kind, key }: { readonly kind: string; readonly key: string }): string => `${kind} ${key}`;
   const removedKeys = new Set(currentPlan.changes.filter(({ sign }) => sign === "remove").map(getKey));

@@ -3,14 +3,14 @@ import { parseTerm } from "../../settings/term";
 import { printable } from "../../settings/text";
 import type { ChangeOptions, ListWord } from "./change-options";
 
-/** What a person has answered. */
+/** The answers of the user. */
 export interface Answered {
   readonly list: ListWord;
   readonly values: readonly string[];
   readonly options: ChangeOptions;
 }
 
-/** Asks what is to be added, question by question; undefined when the person goes away. */
+/** Prompts for the values to add. Undefined if the user cancels. */
 export async function askWhatToAdd(options: ChangeOptions): Promise<Answered | undefined> {
   const prompts = await import("@clack/prompts");
   const { isCancel, text } = prompts;
@@ -65,7 +65,7 @@ export async function askWhatToAdd(options: ChangeOptions): Promise<Answered | u
   };
 }
 
-/** Asks whether what was shown is meant. */
+/** Asks the user to confirm the change. */
 export async function isConfirmed(message = "Write it?"): Promise<boolean> {
   const prompts = await import("@clack/prompts");
   const answer = await prompts.confirm({ message, initialValue: false });

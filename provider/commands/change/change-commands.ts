@@ -17,13 +17,13 @@ import {
   withPlace,
 } from "./change-options";
 
-/** How such verbs end. */
+/** The exit codes of the commands that change lists. */
 export const EXITS = {
   ...WRITE_EXITS,
   2: "something is left to a person: an entry that is there already and ends earlier, what an earlier run wrote and did not commit or push, or with --pr, a request to open",
 } as const;
 
-/** `email-security add`: puts values on a list of the settings files. Without arguments, in a terminal, it asks. */
+/** Builds `email-security add`, which adds values to a list in the settings files. In a terminal, it prompts if there are no arguments. */
 export function addCommand(): Command {
   const command = new Command("add")
     .description("Add senders to the allow or deny list, or people to the VIPs, in the settings files")
@@ -53,7 +53,7 @@ export function addCommand(): Command {
   );
 }
 
-/** `email-security remove`: takes values off the lists of the settings files. */
+/** Builds `email-security remove`, which removes values from the lists in the settings files. */
 export function removeCommand(): Command {
   const command = new Command("remove")
     .description("Remove senders or VIPs from the settings files")
@@ -81,7 +81,7 @@ export function removeCommand(): Command {
   );
 }
 
-/** `email-security move`: moves values to the other list of the settings files. */
+/** Builds `email-security move`, which moves values to the other list in the settings files. */
 export function moveCommand(): Command {
   const command = new Command("move")
     .description("Move senders to the other list in the settings files")
@@ -117,7 +117,7 @@ export function moveCommand(): Command {
   );
 }
 
-/** `email-security extend`: sets when values of the settings files end. */
+/** Builds `email-security extend`, which sets the expiry of values in the settings files. */
 export function extendCommand(): Command {
   const command = new Command("extend")
     .description("Set a new expiry of entries or VIPs in the settings files")
@@ -144,7 +144,7 @@ export function extendCommand(): Command {
   );
 }
 
-/** The change that `add` is asked for. */
+/** Builds the change for `add`. */
 export function addOf(
   list: ListWord,
   values: readonly string[],
@@ -159,7 +159,7 @@ export function addOf(
   return { do: "add", section, values: readValues(values), facts: factsOf(options), ...(scope && { scope }) };
 }
 
-/** The change that a verb asks for of what stands already. */
+/** Builds a change of existing entries. */
 export function standing(
   action: "remove" | "extend" | "keep",
   values: readonly string[],
@@ -192,7 +192,7 @@ async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {
       "Name the list and what is to be added, as `add deny evil.example`; only in a terminal does it ask.",
     );
   }
-  // Which file is meant is known before anybody answers anything.
+  // Resolve the file first, so that an error appears before any prompt.
   await chosenFile(options);
   const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
   const answers = await askWhatToAdd(options);

@@ -14,9 +14,9 @@ import type { TenantTold } from "./mail-of-values";
 import { makeListChange } from "./make-list-change";
 
 /**
- * Says what is there and what a change comes to, and makes it as far as the options ask for.
+ * Shows the current entries and the planned change, then writes it as the options require.
  *
- * @param promptForConfirmation asked once all is shown, where a person is to say yes first.
+ * @param promptForConfirmation asks a person to confirm, after everything is shown.
  */
 export async function changeLists(
   change: ListChange,
@@ -30,7 +30,7 @@ export async function changeLists(
   ];
   using locks = options.dryRun ? undefined : await lockFiles(lockedFiles);
   let result = makeListChange(changeFile, change);
-  // The service may take its time to answer, and nobody needs to wait for that.
+  // Release the locks during slow service requests, so that other commands don't wait.
   locks?.release();
   const tenantNotes = await loadTenantNotes(result.steps, result.ownDomains, options);
   await locks?.add([...lockedFiles, ...result.read], waiting);
@@ -50,7 +50,7 @@ export async function changeLists(
   return code === EXIT.clean && hasUnfinishedWork ? EXIT.changes : code;
 }
 
-/** What an earlier run left of what is asked for again. */
+/** Finds changes that an earlier run wrote but did not commit or push. */
 async function findUncommitted(
   files: readonly string[],
   { commit, pr, dryRun }: ChangeOptions,
@@ -60,12 +60,12 @@ async function findUncommitted(
   return await leftToCommit(files, pr === true);
 }
 
-/** More of these nobody reads; the diff has them all. */
+/** A longer list is hard to read; the diff shows everything. */
 const MAX_SHOWN_STEPS = 20;
 
 function formatSteps(change: ListChange, steps: readonly Step[], { of, missing }: TenantTold): string[] {
   const getTransition = stepTransition(change);
-  // First what a person has to look at.
+  // Steps that need a person's attention come first.
   const sortedSteps = sortByDanger(steps, getTransition).toSorted(
     (one, other) => Number(other.isLeft) - Number(one.isLeft),
   );
@@ -97,7 +97,7 @@ async function loadTenantNotes(
   try {
     const { tenantTold } = await import("./mail-of-values.js");
     if (tenant !== undefined) {
-      // The environment's key may be another tenant's.
+      // The key in the environment may belong to another tenant.
       const namedTenant = await tenantNamed(tenant, targets ?? TARGETS_FILE);
       return await askNamed(
         namedTenant,

@@ -3,7 +3,7 @@ import { type Facts, type ListChange, type Step, stepTransition } from "../../gi
 import { cutByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 
-/** How a change of lists is told in git, on one line and below it: what, on what ticket, who answers for it. */
+/** Builds the commit message of a list change: a subject line, then the steps, the reason, the ticket and the people responsible. */
 export function changeMessage(change: ListChange, steps: readonly Step[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);
   const [first] = pendingSteps;

@@ -12,16 +12,16 @@ import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** The lists as the command line calls them. */
+/** The list names on the command line. */
 export const LISTS = ["allow", "deny", "vip"] as const;
 
-/** A list as the command line calls it. */
+/** A list name on the command line. */
 export type ListWord = (typeof LISTS)[number];
 
-/** What such verbs are given. */
+/** The help text for the values of these commands. */
 export const VALUES = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
-/** What the verbs that change lists have in common. */
+/** The common options of the commands that change lists. */
 export interface ChangeOptions extends WriteOptions {
   readonly for?: string;
   readonly comment?: string;
@@ -39,7 +39,7 @@ export interface ChangeOptions extends WriteOptions {
   readonly offline?: true;
 }
 
-/** Adds the options by which a file is chosen, and what is done with it. */
+/** Adds the options that select a file and control how it is written. */
 export function withPlace(command: Command): Command {
   return withWriteOptions(
     command
@@ -55,14 +55,14 @@ export function withPlace(command: Command): Command {
   );
 }
 
-/** Adds the options that say why, who and until when. */
+/** Adds the options for the reason, the owner and the expiry. */
 export function withFacts(command: Command): Command {
   return withAnswers(
     command.option("--for <term>", "Set the expiry: 30d, 6w, the last day as 2026-12-31, or never", term),
   );
 }
 
-/** Adds the options that say why and who. */
+/** Adds the options for the reason and the owner. */
 export function withAnswers(command: Command): Command {
   return command
     .option("--ticket <text>", "Name the ticket that decided it: INC-1042")
@@ -71,29 +71,29 @@ export function withAnswers(command: Command): Command {
     .option("--approved-by <name>", "Name who else reviewed it");
 }
 
-/** The option that says which list is meant, where a value may be on several. */
+/** Creates the option that selects a list for a value on several lists. */
 export function listOption(): Option {
   return new Option("--list <list>", "Select the list, where a value is on several").choices(LISTS);
 }
 
-/** Reads a term to its last day. */
+/** Parses a term and returns its last day. */
 export function term(text: string): string {
   const parsed = parseTerm(text, new Date().toISOString().slice(0, 10));
   if (parsed.ok) return parsed.value;
   throw new InvalidArgumentError(`${parsed.reason}.`);
 }
 
-/** The facts among the options. */
+/** Extracts the entry fields from the options. */
 export function factsOf(options: Partial<ChangeOptions>): Facts {
   const { comment, ticket, owner, approvedBy, acceptRisk } = options;
   return withoutUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
 }
 
 /**
- * Reads all values, or none.
+ * Reads values from arguments or standard input.
  *
- * @param values as on the command line; `-` alone is a list on standard input.
- * @throws {ConfigurationError} that names each that can't be read.
+ * @param values the command-line values; a single `-` reads a list from standard input.
+ * @throws {ConfigurationError} if any value is invalid; the message names each of them.
  */
 export function readValues(values: readonly string[]): Refanged[] {
   if (values.includes("-") && values.length > 1) {
@@ -115,18 +115,18 @@ export function readValues(values: readonly string[]): Refanged[] {
   return results.flatMap((result) => (result.ok ? [result.value] : []));
 }
 
-/** The file that is changed, and the one that includes it where it is a baseline. */
+/** The file to change. For a baseline, also the settings file that includes it. */
 export interface ChosenFile {
   readonly file: string;
   readonly includedBy?: string;
-  /** The settings files of all tenants: some of them may include it. */
+  /** The settings files of all tenants, some of which may include it. */
   readonly tenants?: readonly string[];
 }
 
 /**
- * Which file the options mean.
+ * Resolves the file that the options select.
  *
- * @throws {ConfigurationError} when they contradict each other, or more than one is meant.
+ * @throws {ConfigurationError} if the options contradict each other or match several files.
  */
 export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
   const { baseline, targets } = options;
@@ -138,9 +138,9 @@ export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
 }
 
 /**
- * The settings file that the options name, or the tenant's, whether it or its baseline is meant.
+ * Resolves the settings file that the options name, or the tenant's. With `--baseline`, this is the file that includes the baseline.
  *
- * @throws {ConfigurationError} when they contradict each other, or more than one is meant.
+ * @throws {ConfigurationError} if the options contradict each other or match several files.
  */
 export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promise<string> {
   if (file !== undefined && tenant !== undefined) {
@@ -153,13 +153,13 @@ export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promi
 }
 
 async function readTenantSettingsFiles(targets: string): Promise<readonly string[]> {
-  // Not every repository has many tenants.
+  // The default targets file is optional.
   if (targets === TARGETS_FILE && !existsSync(targets)) return [];
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   try {
     return [...new Set(readTargets(targets).targets.map(({ settings }) => settings))];
   } catch (error) {
-    // What is wrong with it keeps nobody from a change of another file.
+    // An invalid targets file must not block a change of another file.
     const [line = ""] = withCode(error).split("\n");
     console.error(`Did not look whether tenants' files include what is changed: ${excerpt(line, 300)}`);
     return [];

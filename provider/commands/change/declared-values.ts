@@ -5,7 +5,7 @@ import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { coveringValues } from "../../settings/coverage";
 import { excerpt } from "../../settings/text";
 
-/** What settings files say of values. */
+/** Looks up declarations in settings files by value. */
 export class DeclaredValues {
   readonly #declared: ReadonlyMap<string, readonly Declaration[]>;
   readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
@@ -17,22 +17,22 @@ export class DeclaredValues {
     this.#excluded = Map.groupBy(excluded, ({ declared }) => nameOf(declared));
   }
 
-  /** What is declared of a value. */
+  /** Returns the active declarations of a value. */
   of(value: string): readonly Declaration[] {
     return this.#declared.get(value) ?? [];
   }
 
-  /** What was declared of it until a day that is past. */
+  /** Returns the expired declarations of a value. */
   expired(value: string): readonly Declaration[] {
     return this.#expired.get(value) ?? [];
   }
 
-  /** What included files declare of it, and another takes out. */
+  /** Returns the declarations from included files that another file excludes. */
   excluded(value: string): Settings["excluded"] {
     return this.#excluded.get(value) ?? [];
   }
 
-  /** The entries of domains above it (of a mailbox, its own too), the nearest first. */
+  /** Returns the entries for parent domains, the closest first. For a mailbox, they include its own domain. */
   above(value: string): readonly DeclaredEntry[] {
     return coveringValues(value)
       .flatMap((broaderValue) => this.of(broaderValue))
@@ -40,7 +40,7 @@ export class DeclaredValues {
   }
 }
 
-/** Something that is declared, in a few words: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
+/** Formats a declaration briefly: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
 export function standingText(declaration: Declaration): string {
   const { ticket, owner, comment, expires } = declaration;
   const isScoped = declaration.kind === "entry" && declaration.verdictScope !== DEFAULT_VERDICT_SCOPE;
@@ -59,7 +59,7 @@ function formatDeclaredExpiry(expires: string | undefined): string {
   return expires === undefined ? "" : expires === "never" ? "without end" : `until ${expires}`;
 }
 
-/** The value or mailbox, in canonical form. */
+/** Returns the canonical value or mailbox of a declaration. */
 export function nameOf(declaration: Declaration): string {
   return declaration.kind === "vip" ? declaration.email : declaration.value;
 }

@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** Longer ones hold lists, and what includes a file of others is short. */
+/** Files that include others are short. A larger file only holds lists. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The settings files that may include a file, itself or over others: those beside it, beside the one that was named, and those that
- * tenants have. Whether they do, reading them tells: these name it, or name one that does.
+ * Finds the settings files that may include a file, directly or indirectly. It searches the neighbours of the file, the neighbours of the
+ * named files, and the tenants' files. A match only mentions the file name, so callers must read the result to be sure.
  *
  * @param tenantFiles the settings files of tenants.
  * @param readFile reads a file as text.
@@ -26,7 +26,7 @@ export function mayInclude(
   const texts = new Map([...candidates.values()].map((path) => [path, readIncludingText(path, readFile)]));
   const includedNames = [basename(file)];
   const including = new Set<string>();
-  // One that is found may be included itself.
+  // The loop visits names that it appends, to find indirect includes.
   for (const name of includedNames) {
     for (const [path, text] of texts) {
       if (including.has(path) || !text.includes(name)) continue;
@@ -47,7 +47,7 @@ function listYamlFiles(directory: string): string[] {
   }
 }
 
-/** What can't be read is found by who checks that file. */
+/** Ignores unreadable files, because the check of such a file reports the error. */
 function readIncludingText(file: string, readFile: (path: string) => string): string {
   try {
     const { size } = statSync(file);

@@ -5,11 +5,12 @@ import { describePush, listPushRemotes } from "../../gitops/pull-request";
 import { excerpt, printable } from "../../settings/text";
 
 /**
- * What of settings files is not as far as was asked for, where there is nothing to change in them: an earlier run may have
- * written and not committed, or committed and not pushed. A sentence each; none where all is in a commit, and at a remote.
+ * Describes settings files that are not yet committed or pushed, when a change has nothing left to edit. An earlier run may have written
+ * without a commit, or committed without a push.
  *
- * @param files those that hold what is there already.
- * @param expectsPush whether it was also asked to be pushed.
+ * @param files the files that already contain the change.
+ * @param expectsPush whether the user also asked for a push.
+ * @returns one sentence for each problem; empty if everything is committed and, with `expectsPush`, pushed.
  */
 export async function leftToCommit(files: readonly string[], expectsPush: boolean): Promise<string[]> {
   const [firstFile = "."] = files;
@@ -18,7 +19,7 @@ export async function leftToCommit(files: readonly string[], expectsPush: boolea
   const programs = programsIn(repository);
   const { git } = programs;
   const paths = files.map((file) => pathInRepository(repository, file));
-  // A file of another repository is none that was asked to be committed here.
+  // This command does not commit files of another repository.
   const pathspecs = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
   const { stdout } = await git([
     "status",

@@ -8,20 +8,20 @@ import { withCode } from "../../settings/email-security-error";
 import { excerpt, printable } from "../../settings/text";
 import { mailTold, sentences } from "../suggest/suggest-words";
 
-/** What the tenant says of values: a sentence or more each, by canonical value; or why nothing can be told. */
+/** Notes about values at the tenant, by canonical value. */
 export interface TenantTold {
   readonly of: ReadonlyMap<string, readonly string[]>;
-  /** What could not be looked at. */
+  /** Describes the data that could not be read. */
   readonly missing: readonly string[];
 }
 
 const EVIDENCE_DAYS = 30;
 
 /**
- * Asks the tenant's service what it holds of the values already, and what its mail of the last 30 days says of them: the lists, and
- * pages of threats and reports, within the bounds of {@link gatherEvidence}. Never throws: what can't be read is told, and nothing of another tenant.
+ * Reads the tenant's current lists, and its threats and reports of the last 30 days, for the changed values. The limits of {@link
+ * gatherEvidence} apply. Read failures appear in `missing`. If the key belongs to another tenant, the result has no notes.
  *
- * @param ownDomains those of the files.
+ * @param ownDomains the own domains in the settings files.
  */
 export async function tenantTold(
   client: SettingsClient,
@@ -49,7 +49,7 @@ export async function tenantTold(
       );
       const vipNotes = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
       const isAtTenant = section === "vips" ? vipNotes.length > 0 : rowNotes.length > 0;
-      // What the files have already may not have been rolled out.
+      // An existing declaration may not be rolled out yet.
       const missingNotes = isDone && !isAtTenant ? ["The tenant does not have it."] : [];
       const kind = section === "vips" ? "vip" : "entry";
       const evidence = evidenceOf(evidenceBase, { kind, value: canonical, entryType });

@@ -11,38 +11,38 @@ import { ChangeRefusedError, type ListChange, type Step } from "../../gitops/lis
 import { mayInclude } from "./including-files";
 import { planListChange } from "./plan-list-change";
 
-/** The files that a change is made in. */
+/** The files for a change. */
 export interface ChangePlace {
-  /** The file that is changed; what it declares in parts of its own may be, too. */
+  /** The file to change. The change may also edit the tenant's own files that it includes. */
   readonly file: string;
-  /** Another file that includes it, by which it was named, and that must be good afterwards too. */
+  /** The file that includes it and was used to select it. It must also be valid after the change. */
   readonly includedBy?: string;
-  /** Settings files of tenants: those of them, and of the files beside, that include what is changed must stay as good as they are. */
+  /** The settings files of tenants. If one of them, or a neighbouring file, includes a changed file, it must gain no new errors. */
   readonly tenants?: readonly string[];
-  /** The day (UTC) by which ends are judged. */
+  /** The date (UTC) that decides what has expired. Default: today. */
   readonly today?: string;
 }
 
-/** A change as it would be; nothing is written. */
+/** A planned change; nothing is written yet. */
 export interface MadeChange {
   readonly steps: readonly Step[];
   readonly files: readonly ChangedFile[];
-  /** What is to be known of what is added or changed, of risk and of the team's policy. */
+  /** Risk and policy findings about the added or changed entries. */
   readonly findings: readonly Finding[];
-  /** The files that were read, as they are. */
+  /** The paths of the settings files before the change. */
   readonly read: readonly string[];
-  /** By which these tell the tenant from another. */
+  /** The tenant's own domains, which distinguish it from other tenants. */
   readonly ownDomains: readonly string[];
-  /** Whether one of the files that it was computed from has changed since. */
+  /** Checks whether an input file has changed since. */
   readonly isStale: () => boolean;
 }
 
 /**
- * Works out a change of settings files, and reads the files as they would be.
+ * Plans a change of settings files and checks the resulting files.
  *
- * @throws {ChangeRefusedError} (`ERR_CHANGE_REFUSED`) with all that speaks against it.
- * @throws {SettingsFileError} when the files can't be used as they are.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ * @throws {ChangeRefusedError} (`ERR_CHANGE_REFUSED`) with all the reasons against the change.
+ * @throws {SettingsFileError} if the current files can't be used.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
  */
 export function makeListChange(
   { file, includedBy, tenants = [], today }: ChangePlace,
@@ -54,7 +54,7 @@ export function makeListChange(
   const isStale = (): boolean => [...texts].some(([path, text]) => !hasText(path, text, readFromDisk));
   const readCachedYaml = readingOnce();
   const options = { readFile, readYaml: readCachedYaml, ...(today === undefined ? {} : { today }) };
-  // What is wrong with all together is told of the files as they would be.
+  // Cross-entry checks run later, on the edited files.
   const settings = readSettings(file, { ...options, together: false });
   const { tenantDomains: ownDomains } = settings;
   const containsSection = (path: string, section: Section): boolean =>
@@ -87,19 +87,19 @@ export function makeListChange(
   return { steps, files, findings, read: settings.files, ownDomains, isStale };
 }
 
-/** Which findings are about what is changed. */
+/** Creates a predicate for findings about the changed values. */
 function createChangedCheck(steps: readonly Step[]): (finding: Finding) => boolean {
   const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
   return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
 }
 
-/** @throws {ChangeRefusedError} where there is a mistake; of what is changed, with the option that mends it. */
+/** @throws {ChangeRefusedError} if there are errors. For changed values, the message names the option that fixes the error. */
 function assertNoErrors(errors: readonly Finding[], formatRemedy: (error: Finding) => string): void {
   const reasons = errors.map((error) => findingText(error) + formatRemedy(error));
   if (reasons.length > 0) throw new ChangeRefusedError([...new Set(reasons)]);
 }
 
-/** The mistakes of a file which includes one that is changed, and which has them by that change. */
+/** Finds the errors that a change causes in a file that includes a changed file. */
 function findNewErrors(
   topFile: string,
   files: readonly ChangedFile[],
@@ -122,12 +122,12 @@ function findSettingsErrors(
   return { errors: [...findings, ...checkFindings].filter(({ level }) => level === "error"), files };
 }
 
-/** Without lines, which move. */
+/** Omits line numbers, because an edit shifts them. */
 function getFindingKey({ code, message, place }: Finding): string {
   return JSON.stringify([code, message.replaceAll(/:\d+\b/g, ""), place?.file]);
 }
 
-/** What is found in the files as they would be, of what is changed; and all mistakes. */
+/** Returns all errors in the edited files, and other findings about the changed values. */
 function findNewFindings(
   topFile: string,
   { today }: Settings,
@@ -135,16 +135,16 @@ function findNewFindings(
   options: Pick<ReadOptions, "readFile" | "readYaml">,
 ): Finding[] {
   const { draft, findings } = inspectSettings(topFile, { ...options, today });
-  // What the policy has against others is no reason against this one.
+  // Policy violations of other entries must not block this change.
   const checkFindings = draft === undefined ? [] : judgeSettings(draft);
   return [
     ...findings.filter((finding) => finding.level === "error" || concernsChange(finding)),
-    // When it ends was just said.
+    // The user has just set the expiry.
     ...checkFindings.filter((finding) => concernsChange(finding) && finding.code !== "expires-soon"),
   ];
 }
 
-/** The flag by which what is missing is given. */
+/** The options that fix policy violations, by finding code. */
 const REMEDY_OPTIONS: Readonly<Record<string, string>> = {
   "policy-comment": "--comment",
   "policy-ticket": "--ticket",
@@ -170,14 +170,14 @@ function hasSection(
   readYaml: ReadYaml,
 ): boolean {
   const text = readFile(file);
-  // Most files tell it by a line of their own, and a long one takes a while to be read.
+  // Try a regular expression first, because parsing a long file is slow.
   if (new RegExp(`^${section}:`, "m").test(text)) return true;
   if (!text.includes(section)) return false;
   const content = readYaml(text.replace(/^\uFEFF/, ""), file).value;
   return typeof content === "object" && content !== null && Object.hasOwn(content, section);
 }
 
-/** What is worked out rests on one reading of each file. */
+/** Creates a reader that reads each file only once, so that the whole plan uses the same content. */
 function createRecordingReader(
   readFile: (path: string) => string,
   texts: Map<string, string>,

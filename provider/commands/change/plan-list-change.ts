@@ -20,19 +20,19 @@ import { excerpt, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { DeclaredValues, nameOf, standingText } from "./declared-values";
 
-/** What a change comes to. */
+/** The steps and file edits of a change. */
 export interface PlannedChange {
   readonly steps: readonly Step[];
   readonly edits: readonly FileEdit[];
-  /** Why it can't be done, as far as the files tell; with one of these, nothing is written. */
+  /** The reasons why the files don't allow the change. If there are any, nothing is written. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Works out which edits of settings files a change asks for. Nothing is read or written.
+ * Plans the edits of settings files for a change. It writes no files.
  *
- * @param settings the files, the one that is to be changed first.
- * @param has whether a file has a section.
+ * @param settings the settings; the file to change comes first.
+ * @param has checks whether a file has a section.
  */
 export function planListChange(
   settings: Settings,
@@ -48,7 +48,7 @@ export function planListChange(
   return work;
 }
 
-/** What goes with an entry to the other list. */
+/** The fields that an entry keeps when it moves to the other list. */
 const KEPT: ReadonlySet<string> = new Set(["owner", "expires"]);
 
 type Staying = Extract<ListChange, { do: "remove" | "extend" | "keep" }>;
@@ -61,7 +61,7 @@ class Planning implements PlannedChange {
   readonly #settings: Settings;
   readonly #values: DeclaredValues;
   readonly #has: (file: string, section: Section) => boolean;
-  /** The file that additions to a section go into, once it was looked for. */
+  /** The target file for additions to each section, cached after the first search. */
   readonly #files = new Map<Section, string>();
 
   constructor(settings: Settings, has: (file: string, section: Section) => boolean) {
@@ -76,7 +76,7 @@ class Planning implements PlannedChange {
       this.refusals.push(`${quote(value.written)} is no mailbox, and a VIP is one`);
       return;
     }
-    // No value is on both lists, whatever the scopes.
+    // A value can't be on both lists, whatever the scopes.
     const isSame = (one: Declaration): boolean =>
       one.kind === "vip"
         ? section === "vips"
@@ -154,7 +154,7 @@ class Planning implements PlannedChange {
     const { owner, expires, entryType } = one;
     const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
-    // Why it stands, and who agreed to that, is told of the list that it leaves.
+    // These fields justify the entry on its old list, so they don't apply to the new one.
     const left = [...TEXT_FIELD_NAMES, "reviewed" as const].filter(
       (key) => !KEPT.has(key) && one[key] !== undefined && (key === "reviewed" || facts[key] === undefined),
     );
@@ -166,7 +166,7 @@ class Planning implements PlannedChange {
     this.#step(value, to, `move ${excerpt(one.value, 300)} to the ${to} list${until}`, told, element);
   }
 
-  /** What is meant by a value, if that is one thing and may be changed here. */
+  /** Returns the declaration that a value refers to. Undefined, with a refusal, if it is missing, ambiguous or not editable here. */
   #standing(change: Exclude<ListChange, { do: "add" }>, { canonical }: Refanged): Declaration | undefined {
     const { scope } = change;
     const name = excerpt(canonical, 300);
@@ -177,7 +177,7 @@ class Planning implements PlannedChange {
     const all = this.#values.of(canonical);
     const ended = this.#values.expired(canonical);
     const near = [...all, ...ended.filter((one) => this.#isOwn(one))].filter(isMeant);
-    // What ended in an included file is told as that, and stands in nobody's way.
+    // Expired entries of an included file matter only if nothing else matches. They only explain the refusal.
     const found = near.length > 0 ? near : ended.filter(isMeant);
     const [one, another] = found;
     if (one === undefined) {
@@ -209,7 +209,7 @@ class Planning implements PlannedChange {
     return one;
   }
 
-  /** What an included file declares is others' too. */
+  /** An included file affects other tenants too, so this suggests alternatives. */
   #waysAround(change: Exclude<ListChange, { do: "add" }>, one: Declaration): string {
     const section = sectionOf(one);
     const [top = this.#settings.file] = this.#settings.files;
@@ -234,7 +234,7 @@ class Planning implements PlannedChange {
       : this.#waysAround({ do: "move", to: section as "allow" | "deny", values: [], facts: {} }, there);
   }
 
-  /** What is to be known before something is added. */
+  /** Describes related declarations that matter for an addition. */
   #toldOf(name: string, section: Section, scope: string | undefined): string[] {
     const others = this.#values.of(name).map((one) => `There is also the ${standingText(one)}.`);
     const above = (section === "vips" ? [] : this.#values.above(name)).map((one) =>
@@ -266,7 +266,7 @@ class Planning implements PlannedChange {
   }
 
   #remove(one: Declaration): void {
-    // A part of the tenant's own files may say it too.
+    // Several of the tenant's own files may declare the same entry.
     for (const file of new Set(placesOf(one).map((place) => place.file))) {
       const edit = {
         do: "remove",
@@ -291,7 +291,7 @@ class Planning implements PlannedChange {
   }
 }
 
-/** The command that makes the same change in the file that declares it; undefined where its name can't be shown as it is. */
+/** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */
 function commandAt(
   change: Exclude<ListChange, { do: "add" }>,
   one: Declaration,
@@ -350,7 +350,7 @@ function untilText({ expires }: Pick<Facts, "expires">): string {
   return expires === "never" ? " without end" : ` until ${expires}`;
 }
 
-/** For comparing; without an end, it is after all days. */
+/** Returns a comparable date. An entry without an expiry sorts after all dates. */
 function endOf(expires: string | undefined): string {
   return expires === undefined || expires === "never" ? "9999" : expires;
 }

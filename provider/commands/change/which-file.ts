@@ -4,10 +4,10 @@ import { readSettings } from "../../files/read-settings";
 import { printable, quote } from "../../settings/text";
 
 /**
- * The file that is included and is not the tenant's own: the baseline.
+ * Returns the baseline: the included file that does not belong to the tenant.
  *
- * @throws {ConfigurationError} when there is none, or there are several.
- * @throws {SettingsFileError} when the files can't be used.
+ * @throws {ConfigurationError} if there is no such file, or more than one.
+ * @throws {SettingsFileError} if the files can't be used.
  */
 export function baselineOf(file: string): string {
   const settings = readSettings(file);

@@ -2,15 +2,13 @@ import { Argument, Command } from "commander";
 import { EXIT } from "../../cli/command-line";
 import { withHelp } from "../../cli/verb-help";
 
-/** The shells that completion is for. */
+/** The shells that completion supports. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
-/** What the script of a shell asks, by `email-security complete -- WORD…`. */
+/** The hidden subcommand that a shell script calls: `email-security complete -- WORD…`. */
 const COMPLETE_COMMAND = "complete";
 
-/**
- * `email-security completion SHELL`: the script by which a shell completes verbs, options and files.
- */
+/** Builds `email-security completion SHELL`, which prints a script that completes subcommands, options and files. */
 export function completionCommand(): Command {
   return withHelp(
     new Command("completion")
@@ -19,7 +17,7 @@ export function completionCommand(): Command {
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
         const text = captureLog(() => script(shell, "email-security", "email-security")).join("\n");
-        // A shell's start-up file may be read twice.
+        // A shell may read its start-up file twice, and `readonly` fails the second time.
         console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_FALLBACK : text);
       }),
     {
@@ -36,7 +34,7 @@ export function completionCommand(): Command {
   );
 }
 
-/** What the library's script for bash lacks: files, where nothing else can stand there; and to do without bash-completion. */
+/** Extends the library's script for bash: falls back to file names, and works without bash-completion. */
 const BASH_FALLBACK = `
 complete -o default -F __email_security_complete email-security
 declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
@@ -44,11 +42,11 @@ declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
 }`;
 
-/** What the script asks, hidden from people: what may stand where the last of the words stands. */
+/** Builds the hidden subcommand that prints the candidates for the last word. */
 export function completeCommand(createProgram: () => Command): Command {
   return new Command(COMPLETE_COMMAND).argument("[words...]").action(async (words: string[]) => {
     const { default: tab } = await import("@bomb.sh/tab/commander");
-    // It adds verbs of its own, which nobody types.
+    // The library adds a subcommand of its own, which users don't need.
     const completions = tab(createProgram(), { completionCommandName: "completion" });
     const completionEntry = completions.commands.get("completion");
     if (completionEntry !== undefined) completionEntry.description = completionCommand().description();
@@ -57,10 +55,10 @@ export function completeCommand(createProgram: () => Command): Command {
   });
 }
 
-/** Files, as the shell completes them. */
+/** The directive that makes the shell complete file names. */
 const FILE_COMPLETION = ":0";
 
-/** What the library prints; where it knows nothing that could stand there, a file can. */
+/** Captures the library's output, or falls back to file names if it has no candidates. */
 function captureCompletions(callback: () => void): string[] {
   const lines = captureLog(callback);
   return lines.length > 1 ? lines : [FILE_COMPLETION];

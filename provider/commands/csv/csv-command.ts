@@ -11,7 +11,7 @@ import type { CsvDifference } from "../../files/csv-difference";
 import type { Section } from "../../files/edit";
 import { harmless, printable, quote } from "../../settings/text";
 
-/** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
+/** Builds `email-security csv`, which converts between settings files and spreadsheet tables. */
 export function csvCommand(): Command {
   return withHelp(
     new Command("csv")
@@ -93,7 +93,7 @@ async function importTable(table: string, { to, ...options }: CsvImportOptions):
 }
 
 const MAX_SHOWN_DIFFERENCES = 100;
-/** Of a table on standard input: more than a spreadsheet of 50,000 rows has. */
+/** The maximum size of a table on standard input. A spreadsheet of 50,000 rows is smaller. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 function formatDifferences(different: readonly CsvDifference[], file: string): string[] {

@@ -1,37 +1,37 @@
 import type { Contact } from "./contact";
 
-/** `warn`: it works, and something is to be looked at. `skipped`: what it needs is missing already. */
+/** The result of a check. `warn`: it works but needs attention. `skipped`: a check that it needs has failed. */
 export type Health = "ok" | "warn" | "fail" | "skipped";
 
-/** What was found of one thing. */
+/** The outcome of one check. */
 export interface Observation {
   readonly health: Health;
-  /** In a sentence, without what is to be done. */
+  /** Describes the finding in a sentence, without advice. */
   readonly found: string;
-  /** What to do, where something is to be done. */
+  /** Says what to do. Undefined if no action is needed. */
   readonly advice?: string;
 }
 
-/** One thing that is looked at. */
+/** A check of one requirement. */
 export interface Check {
-  /** A stable name, in kebab case. */
+  /** A stable name in kebab case. */
   readonly name: string;
-  /** Without these it says nothing: when one of them has failed or was left out, it is left out. */
+  /** The checks that this one needs. If one of them fails or is skipped, this check is skipped. */
   readonly needs?: readonly string[];
   look(context: Patient): Observation | Promise<Observation>;
 }
 
-/** What the checks look at, and what they tell each other. */
+/** The input that all checks share. */
 export interface Patient {
   readonly environment: NodeJS.ProcessEnv;
   readonly packageVersion: string;
-  /** The working folder. */
+  /** The working directory. */
   readonly folder: string;
-  /** Settings files or folders; undefined for those that lint looks for by itself. */
+  /** Settings files or directories. If undefined, the checks use the files that `lint` finds by default. */
   readonly files: readonly string[] | undefined;
-  /** Milliseconds since 1970, as this machine has it. */
+  /** Returns the time of this machine, in milliseconds since 1970. */
   readonly now: () => number;
-  /** How the service answered a first request, made once. Only after the address was found good. */
+  /** Returns the service's answer to a first request, which is sent only once. Call it only after the address check has passed. */
   contact(): Promise<Contact>;
 }
 

@@ -9,7 +9,7 @@ import { classify } from "../../client/response-classification";
 import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 
-/** From the address to an answer, one step at a time, so that the first that fails is the one to mend. */
+/** Checks each step from the address to an answer. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [
   { name: "address", look: checkAddress },
   { name: "proxy", needs: ["address"], look: checkProxy },
@@ -22,15 +22,19 @@ export const connectionChecks: readonly Check[] = [
 
 const TIMEOUT_MS = 10_000;
 
-/** From this on `expires` and the waits that the service asks for are wrong by something that matters. */
+/** A larger clock error noticeably affects `expires` and the delays that the service requests. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** A certificate that ends so soon is to be looked after. */
+/** The number of days before expiry at which a certificate causes a warning. */
 const CERTIFICATE_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
-/** The service's address. @throws {ConfigurationError} when it is none, or the run sends no key there. */
+/**
+ * Returns the service's address.
+ *
+ * @throws {ConfigurationError} if the address is invalid, or a run would not send a key there.
+ */
 export function addressOf({ environment }: Patient): string {
   const address = checkBaseUrl(
     environment["EMAIL_SECURITY_BASE_URL"] ?? "",
@@ -70,7 +74,7 @@ async function checkProxy(context: Patient): Promise<Observation> {
   return ok(isConfigured ? "one is set, and not used for this address" : "none is used");
 }
 
-/** A step of a direct connection; by a proxy it is the proxy that does it. */
+/** Creates a check for a direct connection. With a proxy, the proxy does this step. */
 function createDirectCheck(check: (url: URL, context: Patient) => Promise<Observation>): Check["look"] {
   return async (context) => {
     const { proxy } = await context.contact();
@@ -113,14 +117,14 @@ async function checkTls(url: URL, { environment }: Patient): Promise<Observation
   if (url.protocol !== "https:") return skipped("plain http has none");
   const host = getHostname(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
-  // As requests do: not by what NODE_TLS_REJECT_UNAUTHORIZED says.
+  // Real requests ignore NODE_TLS_REJECT_UNAUTHORIZED, so this check does too.
   const tlsOptions = { rejectUnauthorized: true, ...servername };
   const socket = connectTls({ host, port: getPort(url), timeout: TIMEOUT_MS, ...tlsOptions });
   try {
     await waitForSocket(socket, "secureConnect");
     return checkCertificate(socket, environment);
   } catch (error) {
-    // OpenSSL's words for what is no TLS at all.
+    // OpenSSL reports these codes if the peer doesn't use TLS.
     if (/^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/.test(getErrorCode(error))) {
       return fail(
         `what answers there speaks no TLS (${getErrorCode(error)})`,
@@ -204,7 +208,7 @@ async function checkClock(context: Patient): Promise<Observation> {
   );
 }
 
-/** Waits for an event of a socket, and fails on an error or a time-out before it. */
+/** Waits for a socket event. Rejects if an error or a timeout comes first. */
 function waitForSocket(
   socket: ReturnType<typeof connect>,
   event: "connect" | "secureConnect",

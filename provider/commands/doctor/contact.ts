@@ -1,29 +1,28 @@
 import type { Dispatcher } from "undici";
 
-/** How a request without a key went. */
+/** The result of a request without a key. */
 export interface Contact {
-  /** The proxy that it went by, without user and password. */
+  /** The proxy that the request used, without credentials. */
   readonly proxy?: string;
-  /** Where an answer came. */
+  /** Undefined if the service did not answer. */
   readonly answer?: ProbeResponse;
-  /** Where none came. */
+  /** The error, if there was no answer. */
   readonly error?: Error;
 }
 
 interface ProbeResponse {
   readonly status: number;
   readonly contentType: string;
-  /** What the `Date` of the answer says, in milliseconds since 1970; undefined when it says nothing. */
+  /** The `Date` header of the answer, in milliseconds since 1970. Undefined if it is missing or invalid. */
   readonly serverTime: number | undefined;
-  /** When it came, by this machine's clock. */
+  /** The time of arrival by this machine's clock, in milliseconds since 1970. */
   readonly at: number;
 }
 
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks the service for a page of the allow/deny list without a key, to see who answers and by which way. A refusal is what
- * is expected. Never rejects.
+ * Requests a page of the allow/deny list without a key, to see who answers and through which proxy. It expects a refusal. Never rejects.
  */
 export async function makeContact(
   address: string,
@@ -43,7 +42,7 @@ export async function makeContact(
             const { connect, ...rest } = options as {
               connect: (options: unknown, callback: unknown) => void;
             };
-            // Only a connection tells whether the proxy is used for this address.
+            // Only an actual connection shows whether this address uses the proxy.
             const connectAndRecord = (target: unknown, callback: unknown): void => {
               proxy = origin.origin;
               connect(target, callback);
@@ -85,7 +84,7 @@ export async function makeContact(
   }
 }
 
-/** Loopback is reached without the environment's proxies, as by the client. */
+/** Like the client, loopback addresses bypass the proxies of the environment. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -10,8 +10,8 @@ import { harmless, printableJson } from "../../settings/text";
 import type { Diagnosis } from "./doctor";
 
 /**
- * `email-security doctor`: looks at all that is needed to manage a tenant from here, a line each, and says what to do.
- * Exit code 0 when nothing has failed, else 1.
+ * Builds `email-security doctor`, which checks the requirements for managing a tenant. It prints a line for each check, with advice. Exit
+ * code 0 if no check fails, else 1.
  */
 export function doctorCommand(): Command {
   return withHelp(
@@ -51,7 +51,7 @@ async function runDoctorCommand(
   const doctorOptions = { environment: process.env, packageVersion: packageVersion() };
   for await (const diagnosis of examine(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {
     diagnoses.push(diagnosis);
-    // A check may take its time.
+    // Print each result at once, because a check may be slow.
     if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, targetOf("stdout")));
   }
   const isHealthy = diagnoses.every(({ health }) => health !== "fail");
@@ -78,7 +78,7 @@ function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: Te
     : label;
   const firstLine = `${styledLabel}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
   if (advice === undefined) return `${firstLine}\n`;
-  // Lines to write into a file stand as they are to be, below the sentence.
+  // Lines to paste into a file keep their format, below the sentence.
   const [firstAdvice = "", ...moreAdvice] = harmless(advice).split("\n");
   return [
     firstLine,

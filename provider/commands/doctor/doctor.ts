@@ -6,24 +6,23 @@ import { pluginChecks } from "./plugin-check";
 import { previewChecks } from "./preview-check";
 import { serviceChecks } from "./service-checks";
 
-/** What was found of one thing, and which. */
+/** The outcome of a named check. */
 export interface Diagnosis extends Observation {
-  /** A stable name: `address`, `key-accepted`. */
+  /** The stable name of the check: `address`, `key-accepted`. */
   readonly check: string;
 }
 
-/** What is examined. */
+/** The options of {@link examine}. */
 export interface DoctorOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** The version of this package. */
   readonly packageVersion: string;
-  /** Settings files, or folders of them. Default: the folder `settings`, or `settings.yaml`. */
+  /** Settings files, or directories of them. Default: the directory `settings`, or `settings.yaml`. */
   readonly files?: readonly string[];
-  /** The machine's clock, in milliseconds since 1970. Default: the process's own. */
+  /** The machine's clock, in milliseconds since 1970. Default: the clock of this process. */
   readonly now?: () => number;
 }
 
-/** In the order in which they are told. */
+/** All checks, in the order of the output. */
 const CHECKS: readonly Check[] = [
   ...programChecks,
   ...connectionChecks,
@@ -34,12 +33,12 @@ const CHECKS: readonly Check[] = [
   ...settingsChecks,
 ];
 
-/** The names of all checks, in their order. */
+/** The names of all checks, in order. */
 export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
 
 /**
- * Examines what is needed to manage a tenant from here: programs, address, connection, key and its rights, clock, engine,
- * state, native plugin, settings files. Reads only, and shows no part of the key. What rests on something that has failed is left out.
+ * Checks the requirements for managing a tenant from this machine: programs, address, connection, key and its permissions, clock, engine,
+ * state, native plugin and settings files. It only reads, and shows no part of the key. It skips checks that depend on a failed one.
  */
 export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
   const { environment, packageVersion, files, now = Date.now } = options;
@@ -55,7 +54,7 @@ export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis
       return probeResult;
     },
   };
-  // With what has failed at the bottom of it.
+  // Maps each failed or skipped check to the failure that caused it.
   const failureCauses = new Map<string, string>();
   for (const { name, needs = [], look } of CHECKS) {
     const cause = needs

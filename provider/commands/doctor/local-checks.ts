@@ -20,20 +20,20 @@ import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 import { isProjectReadable } from "./pulumi-project";
 
-/** What is on this machine. */
+/** Checks of the programs on this machine. */
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
   { name: "package", look: checkPackage },
   { name: "postgresql", look: (context) => checkOptionalFeature("postgres", context) },
 ];
 
-/** The Pulumi CLI and where it keeps the state. */
+/** Checks of the Pulumi CLI and its state backend. */
 export const engineChecks: readonly Check[] = [
   { name: "engine", look: checkEngine },
   { name: "backend", needs: ["engine"], look: checkBackend },
 ];
 
-/** The settings files of the repository. */
+/** Checks of the repository's settings files. */
 export const settingsChecks: readonly Check[] = [{ name: "settings", look: checkSettingsFiles }];
 
 function checkPackage({ packageVersion }: Patient): Observation {
@@ -51,7 +51,7 @@ function getSdkVersion(): string {
   }
 }
 
-/** That it is not there is no fault where nobody asks for it. */
+/** A missing optional feature is an error only if the user has requested it. */
 function checkOptionalFeature(feature: OptionalPart, { environment }: Patient): Observation {
   const { is, isAsked } = OPTIONAL_PARTS[feature];
   const packages = packagesOf(feature);
@@ -69,7 +69,7 @@ const BACKEND_TIMEOUT_MS = 30_000;
 async function checkEngine({ environment }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
   if (engine !== undefined) return describeEngine(engine);
-  // Not "fail": a plan of settings files does without.
+  // A warning, because a plan of settings files doesn't need Pulumi.
   return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
 }
 
@@ -83,7 +83,7 @@ function describeEngine({ version, source, folder }: Engine): Observation {
   };
 }
 
-/** For the shells that people have: that of Windows is PowerShell. */
+/** Formats the command for the usual shell of the system, which is PowerShell on Windows. */
 function formatPathCommand(directory: string): string {
   return delimiter === ";"
     ? `$env:PATH = '${directory.replaceAll("'", "''")};' + $env:PATH`
@@ -119,7 +119,7 @@ async function checkBackend({ environment, folder }: Patient): Promise<Observati
   );
 }
 
-/** Without a user and a password that it may hold. */
+/** Removes any credentials from the URL. */
 function parseBackendUrl(stdout: string): string {
   try {
     const { url } = JSON.parse(stdout) as { url?: unknown };

@@ -11,7 +11,7 @@ import { type Check, fail, type Observation, ok, type Patient, skipped, warn } f
 import { pluginUse } from "./plugin-use";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
-/** Whether the engine finds the native plugin, where the program of the working folder uses it. */
+/** Checks that the engine finds the native plugin, if the program in the working directory uses it. */
 export const pluginChecks: readonly Check[] = [{ name: "plugin", look: checkPlugin }];
 
 const PLUGIN_EXECUTABLE = `pulumi-resource-${PLUGIN_NAME}`;
@@ -33,7 +33,7 @@ async function checkPlugin(context: Patient): Promise<Observation> {
   return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
-/** Where the project says that the plugin is: the first that the engine takes. */
+/** Returns the plugin path in the project file. `plugins.providers` takes precedence over `packages`. */
 function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
   const source = packages[PLUGIN_NAME];
   const entry = providers.find(({ name }) => name === PLUGIN_NAME);
@@ -41,7 +41,7 @@ function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): s
   return /^(\.\.|\.?\/)/.test(source) || existsSync(resolve(folder, source)) ? source : undefined;
 }
 
-/** As the engine looks at it: a folder, from that of Pulumi.yaml, with a program of that one name. */
+/** Checks the path like the engine: a directory, relative to Pulumi.yaml, that contains the plugin executable. */
 async function checkPluginDirectory(
   path: string,
   project: PulumiProject,
@@ -76,7 +76,7 @@ async function checkPluginDirectory(
   );
 }
 
-/** Where the engine finds it although the project doesn't say so. */
+/** Checks the places where the engine finds a plugin that the project file doesn't name. */
 async function checkInstalledPlugin(
   project: PulumiProject,
   context: Patient,
@@ -108,7 +108,7 @@ function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): Obse
   );
 }
 
-/** What to do about a path that leads nowhere. */
+/** Suggests a fix for a path that doesn't exist. */
 function formatInstallAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
   return path === undefined
@@ -116,7 +116,7 @@ function formatInstallAdvice(project: PulumiProject): string {
     : `The package is installed; write\n${pluginItem(path)}`;
 }
 
-/** The lines, from where the file has none of them. */
+/** Formats the lines to add to the project file. */
 function formatConfigAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
   const instruction =
@@ -128,7 +128,7 @@ function formatConfigAdvice(project: PulumiProject): string {
   return `${instruction} to ${file}:\n${pluginLines(path)}`;
 }
 
-/** Where the program's package has the plugin, as Node.js finds it, from the folder of Pulumi.yaml. */
+/** Finds the plugin in the program's packages. Like Node.js, it searches upwards from the directory of Pulumi.yaml. */
 function findInstalledPath({ folder: projectDirectory }: PulumiProject): string | undefined {
   for (let directory = projectDirectory; ; directory = dirname(directory)) {
     const candidate = join(directory, PLUGIN_FOLDER);
@@ -137,12 +137,12 @@ function findInstalledPath({ folder: projectDirectory }: PulumiProject): string 
   }
 }
 
-/** Starts it, as the engine would. */
+/** Starts the plugin like the engine does, to read its version. */
 async function readPluginVersion(
   program: string,
   { environment }: Patient,
 ): Promise<{ version?: string; failure?: string }> {
-  // A .cmd file is for a shell; this is what is in it.
+  // Only a shell can run a .cmd file, so run the command that it contains.
   const command = program.endsWith(".cmd") ? ["node", program.slice(0, -".cmd".length)] : [program];
   const [start = program, ...args] = [...command, "--version"];
   const result = await runCommand(start, args, {

@@ -4,8 +4,8 @@ import { readPlainFile } from "../../machine/plain-file";
 import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 
 /**
- * The file by which a program uses the native plugin, relative to its project's folder; undefined when none is seen. It is
- * a look, no proof: a file says so by an import or a type's name, wherever that stands in it.
+ * Finds the file in which a program uses the native plugin. The path is relative to the project's directory; undefined if no use is found.
+ * This is a heuristic: any import or type name in the text counts, wherever it occurs.
  */
 export function pluginUse(project: PulumiProject): string | undefined {
   if ("email-security" in project.packages) return project.file;
@@ -43,12 +43,12 @@ const PATTERN_BY_FILE: Readonly<Record<string, RegExp>> = {
   "go.mod": GO_PATTERN,
 };
 
-/** Beyond these it is no program that somebody writes. */
+/** Hand-written programs stay below these limits. */
 const MAX_FILES = 2_000;
 const MAX_DEPTH = 6;
 const MAX_BYTES = 1_000_000;
 
-/** What is installed or built, and what others wrote. */
+/** Directories with installed, built or third-party files. */
 const IGNORED_DIRECTORIES = new Set(["node_modules", "venv", "vendor", "__pycache__", "sdks"]);
 
 function usesPlugin(file: string, isYaml: boolean): boolean {
@@ -60,19 +60,19 @@ function usesPlugin(file: string, isYaml: boolean): boolean {
   try {
     return pattern.test(readPlainFile(file, MAX_BYTES).toString("utf8"));
   } catch {
-    // What can't be read is no use of the plugin that could be told.
+    // An unreadable file does not prove that the program uses the plugin.
     return false;
   }
 }
 
-/** Where the program is: `main` names a folder, or a file in it. */
+/** Returns the program's directory. `main` names a directory, or a file in it. */
 function getProgramDirectory({ folder, main }: PulumiProject): string {
   if (main === undefined) return folder;
   const program = join(folder, main);
   return extname(program) === "" ? program : dirname(program);
 }
 
-/** The files in and below a folder, breadth first; without other projects that are in it. */
+/** Lists the files of a directory tree, breadth first. It skips nested Pulumi projects. */
 function listProgramFiles(root: string): string[] {
   const files: string[] = [];
   let directories = [root];

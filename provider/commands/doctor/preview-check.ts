@@ -2,10 +2,10 @@ import { quote } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
-/** Whether `pulumi preview` reads the tenant, or compares with what the last run has left alone. */
+/** Checks whether `pulumi preview` reads the tenant, or only compares with the state of the last run. */
 export const previewChecks: readonly Check[] = [{ name: "preview", look: checkPreview }];
 
-/** The one word that the engine takes. */
+/** The only string that the engine accepts. */
 const REFRESH_ALWAYS = "always";
 
 function checkPreview({ folder }: Patient): Observation {

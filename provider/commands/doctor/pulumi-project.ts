@@ -4,45 +4,45 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { readPlainFile } from "../../machine/plain-file";
 
-/** What a Pulumi.yaml says that has to do with plugins and previews. */
+/** The settings of a Pulumi project that affect plugins and previews. */
 export interface PulumiProject {
-  /** Its name: `Pulumi.yaml`. */
+  /** The file name: `Pulumi.yaml`. */
   readonly file: string;
-  /** Its folder, from which the engine takes the paths in it. */
+  /** The directory of the file. The engine resolves relative paths from here. */
   readonly folder: string;
   readonly text: string;
   readonly runtime: string;
-  /** The program's folder or file, where it says so. */
+  /** The directory or file of the program, if specified. */
   readonly main: string | undefined;
-  /** `options.refresh`, whatever it is. */
+  /** The raw value of `options.refresh`. */
   readonly refresh: unknown;
-  /** `plugins.providers`; undefined where there is no such list. */
+  /** The list `plugins.providers`. Undefined if it does not exist. */
   readonly providers: readonly PluginEntry[] | undefined;
   readonly hasPlugins: boolean;
-  /** `packages`, by their name. */
+  /** The `packages` section, by package name. */
   readonly packages: Readonly<Record<string, string>>;
 }
 
-/** One of `plugins.providers`. */
+/** An element of `plugins.providers`. */
 export interface PluginEntry {
   readonly name: string;
   readonly path: string;
 }
 
-/** In the order in which the engine looks for them. */
+/** The project file names, in the engine's lookup order. */
 export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
 /**
- * The Pulumi project of a folder: its own, or that of the nearest folder above. Undefined when there is none.
+ * Finds the Pulumi project of a directory or of its closest parent. Undefined if no project exists.
  *
- * @throws {Error} when its file can't be read, or is no YAML with what a project has.
+ * @throws {Error} if the file can't be read, or does not contain a valid project in YAML.
  */
 export function findProject(start: string): PulumiProject | undefined {
   const location = findProjectFile(start);
   return location && readProject(location.folder, location.file);
 }
 
-/** Whether Pulumi can read the project's file. It reads whatever is there, and waits for ever for the writer of a pipe. */
+/** Checks whether Pulumi can read the project file. Pulumi opens any kind of file, and a pipe without a writer blocks it forever. */
 export function isProjectReadable(start: string): boolean {
   const location = findProjectFile(start);
   return location === undefined || statSync(join(location.folder, location.file)).isFile();
@@ -76,7 +76,7 @@ function readProject(directory: string, file: string): PulumiProject {
     runtime: typeof runtime === "string" ? runtime : runtime.name,
     main,
     refresh: options?.refresh,
-    // A key with nothing below it is there all the same.
+    // An empty key counts as an empty list.
     providers: plugins?.providers === null ? [] : plugins?.providers,
     hasPlugins: plugins !== undefined,
     packages: Object.fromEntries(

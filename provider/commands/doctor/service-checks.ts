@@ -25,7 +25,7 @@ import { quote } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
 import { addressOf } from "./connection-checks";
 
-/** The key: whether there is one, whether the service takes it, and what it lets see. */
+/** Checks whether a key is set, whether the service accepts it, and what it can read. */
 export const serviceChecks: readonly Check[] = [
   { name: "key", look: checkApiKey },
   {
@@ -67,7 +67,7 @@ function getApiKey({ environment }: Patient): string {
   return environment["EMAIL_SECURITY_API_KEY"] ?? "";
 }
 
-/** Says how long it is and what it is made of, and nothing that tells a part of it. */
+/** Describes the length and characters of the key without revealing any part of it. */
 function checkApiKey(context: Patient): Observation {
   const key = getApiKey(context);
   if (key === "") {
@@ -90,7 +90,7 @@ function checkApiKey(context: Patient): Observation {
   return ok(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
 }
 
-/** Whose mailboxes the tenant has, against the domains that are configured as its own. */
+/** Compares the domains of the tenant's mailboxes with the configured own domains. */
 async function checkOwnDomains(context: Patient): Promise<Observation> {
   let ownDomains: OwnDomains;
   try {
@@ -128,7 +128,10 @@ async function checkOwnDomains(context: Patient): Promise<Observation> {
 const OWN_DOMAINS_ADVICE =
   "Name the tenant's own domains, as ownDomains of the settings file or EMAIL_SECURITY_OWN_DOMAINS: by them a key of another tenant is told, also on a first run, and what is risky.";
 
-/** Those of the one settings file here, as whoever applies it goes by; of several, those of the environment, if it names any. */
+/**
+ * Returns the own domains of a single settings file, as an apply would use them. With several files, the domains in the environment take
+ * precedence.
+ */
 function readExpectedOwnDomains({ environment, files }: Patient): OwnDomains {
   const environmentDomains = readOwnDomainNames(NO_STACK, environment);
   const [fileDomains = [], ...otherFileDomains] = readFileOwnDomains(files);
@@ -143,13 +146,13 @@ function readFileOwnDomains(files: readonly string[] = []): readonly (readonly s
     const { tops } = lintFiles(files);
     return tops.map((file) => inspectSettings(file, { ownDomains: [] }).settings?.tenantDomains ?? []);
   } catch (error) {
-    // What is wrong with the files is told of them.
+    // The settings check reports errors in the files.
     if (error instanceof EmailSecurityError) return [];
     throw error;
   }
 }
 
-/** @param onlyForCommand what does without it, where it is not needed for all. */
+/** @param onlyForCommand the command that needs this permission, if others don't. */
 function createReadCheck(
   subject: string,
   request: (client: SettingsClient) => Promise<unknown>,

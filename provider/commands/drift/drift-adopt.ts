@@ -13,24 +13,24 @@ import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { type Adoptable, type AdoptStep, adoptSteps, type LeftItem } from "./drift-steps";
 
-/** What adopting comes to. */
+/** The result of an adoption. */
 export interface Adoption {
   readonly files: readonly ChangedFile[];
   readonly adopted: readonly AdoptStep[];
   readonly left: readonly LeftItem[];
-  /** What the team's policy asks for beside what the tenant told of what was adopted; errors and warnings. */
+  /** Policy errors and warnings about the adopted items, because the tenant doesn't hold all the required fields. */
   readonly findings: readonly Finding[];
 }
 
 /**
- * Takes what was done at the tenant into the settings files, as an edit that keeps comments and order. Nothing is written to
- * the disk. What would be refused as risky, can't stand in a file, or may as well be a change of the files that no run has
- * brought to the tenant yet, is left; so are removals that no run would do without being asked.
+ * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that a person has to
+ * decide stay in `left`. Examples are risky entries, entries that a file can't express, and possible file changes that no run has applied
+ * yet. Removals beyond the removal guard's threshold stay there too.
  *
- * @param kinds is adopted. Default: what was added.
+ * @param kinds the kinds of drift to adopt. Default: `added`.
  * @param readFile reads a file as text.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
- * @throws {OtherTenantError} when nothing of much that the files declare is there: what is, is another tenant's.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
+ * @throws {OtherTenantError} if the files declare many entries and the tenant has none of them, so the key belongs to another tenant.
  */
 export function adopt(
   drift: Drift,
@@ -52,7 +52,7 @@ export function adopt(
       adoptedSteps.push(...batch);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
-      // Together they make a mistake: it is some of them, and the others need not wait.
+      // The batch causes an error. Split it, so that the valid steps still apply.
       if (batch.length > 1) {
         const half = batch.length >> 1;
         applySteps(batch.slice(0, half));
@@ -104,7 +104,7 @@ function assertExpectedTenant({ items, unchanged, host }: Drift): void {
   );
 }
 
-/** The limits by which a run removes hold for the files too: a tenant that somebody emptied is no change to follow. */
+/** Applies the removal guard to the files too, so that an emptied tenant doesn't empty them. */
 function splitByRemovalLimit(
   steps: readonly AdoptStep[],
   { entries, vips, lists }: Settings,

@@ -34,8 +34,8 @@ interface DriftOptions extends WriteOptions, OutputOptions<(typeof FORMATS)[numb
 }
 
 /**
- * `email-security drift`: what the tenant holds otherwise than its files declare it, with who did it and when. Exit codes:
- * 0 none, 2 drift (after `--adopt`: what was not adopted), 1 error.
+ * Builds `email-security drift`, which shows the differences between a tenant and its files, with author and date. Exit codes: 0 no drift;
+ * 2 drift (after `--adopt`: items that were not adopted); 1 error.
  */
 export function driftCommand(): Command {
   const command = new Command("drift")
@@ -92,7 +92,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
     await client.close();
   }
   using locks = adoptKinds === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
-  // The service may have taken its time to answer.
+  // The files may have changed during a slow request.
   if (locks !== undefined) settings = loadSettings();
   await locks?.add(settings.files, waiting);
   const drift: Drift = driftOf(settings, observed, hostOf(client), knownLists, {
@@ -114,7 +114,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
     console.log(revertCommands(drift, upCommand.join(" ")).join("\n"));
   }
   if (adoptKinds === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  // Else stdout is for a program.
+  // In other formats, a program reads stdout.
   const printsText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
   return await adoptAndWrite(settings, drift, adoptKinds, { ...options, isText: printsText }, locks);
 }
@@ -154,7 +154,7 @@ async function parseAdoptKinds({
   return kinds;
 }
 
-/** So many lines of each kind; the files, and the report, have them all. */
+/** The maximum number of lines for each kind. The files and the report contain all of them. */
 const MAX_SHOWN_ITEMS = 50;
 
 async function adoptAndWrite(
@@ -170,7 +170,7 @@ async function adoptAndWrite(
   const { adoptMessage, countsOf, stepName, stepTransition } = await import("./drift-message.js");
   const { driftTransition, isUnmanagedItem } = await import("../../gitops/drift.js");
   const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), kinds);
-  // A line each, whatever the service or a file holds.
+  // Keeps each message on one line, whatever the service or a file contains.
   const log = (line: string): void => console.error(fitted(printable(line), process.stderr));
   const logTruncated = <T>(
     items: readonly T[],

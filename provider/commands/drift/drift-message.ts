@@ -4,7 +4,7 @@ import { cutByDanger, type Transition } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 import { ADOPTABLE, type AdoptStep } from "./drift-steps";
 
-/** How what was adopted from a tenant is told in git, and to those who review it: what, by whom it was made, what is lost. */
+/** Builds the commit message of an adoption, also for its reviewers: the changes, their authors and the lost information. */
 export function adoptMessage(steps: readonly AdoptStep[]): ChangeMessage {
   const [firstStep] = steps;
   const value = firstStep?.items[0]?.value ?? "";
@@ -24,14 +24,14 @@ export function adoptMessage(steps: readonly AdoptStep[]): ChangeMessage {
 
 const MAX_LISTED_STEPS = 100;
 
-/** What the files declare otherwise once it is adopted. */
+/** Returns the transition of the files that a step causes. */
 export function stepTransition({ items }: AdoptStep): Transition {
   // A changed scope is two items: the declared one that is missing, and the one that is there.
   const [firstStep, last] = [items[0], items.at(-1)];
   return { from: firstStep && driftTransition(firstStep).from, to: last && driftTransition(last).to };
 }
 
-/** What was adopted, counted: `2 added, 1 removed`. */
+/** Counts the adopted steps by kind: `2 added, 1 removed`. */
 export function countsOf(steps: readonly AdoptStep[]): string {
   return ADOPTABLE.flatMap((action) => {
     const count = steps.filter((step) => step.as === action).length;
@@ -39,7 +39,7 @@ export function countsOf(steps: readonly AdoptStep[]): string {
   }).join(", ");
 }
 
-/** What it is about: `deny evil.example`. */
+/** Returns a short name of a step: `deny evil.example`. */
 export function stepName({ items }: AdoptStep): string {
   const item = items.at(-1);
   const list = item?.kind === "vip" ? "VIP" : (item?.there ?? item?.declared)?.list;

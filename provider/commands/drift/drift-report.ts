@@ -16,10 +16,10 @@ const SECTION_TITLES: Readonly<Record<DriftWhat, readonly [title: string, meanin
 
 const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftWhat[];
 
-/** How many bytes of an issue's text tell what differs; GitHub takes 65,536 characters in all. */
+/** The maximum size of the Markdown in bytes. GitHub accepts 65,536 characters in total. */
 const MAX_MARKDOWN_BYTES = 60_000;
 
-/** Drift for a terminal. Nothing from outside does anything in it. */
+/** Renders drift for a terminal. External text is sanitized. */
 export function driftText(drift: Drift): string {
   const lines = [formatDriftSummary(drift)];
   for (const [[title, meaning], items] of groupByDifference(drift)) {
@@ -34,8 +34,8 @@ export function driftText(drift: Drift): string {
 }
 
 /**
- * Drift for an issue or a pull request: at most 60,000 bytes. What does not fit is counted, and is never more dangerous than
- * what is shown.
+ * Renders drift as Markdown for an issue or a pull request, in at most 60,000 bytes. It counts the items that don't fit, which are never
+ * more dangerous than the shown ones.
  */
 export function driftMarkdown(drift: Drift): string {
   const lines = ["<!-- email-security-drift -->", `**${escapeMarkdown(formatDriftSummary(drift))}**`];
@@ -126,7 +126,7 @@ function describeDriftItem({ what, there, declared, place, why, kind, movedBy }:
     const authorText = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
     const dateText = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
     const creationVerb = kind === "vip" ? "added" : "made";
-    // With the stack's state, it is known whether anybody did; that stands below.
+    // With the stack's state, the author of the change is known, and a later line shows it.
     const isAuthorUnknown = what === "changed" && movedBy === undefined;
     const authorNote = isAuthorUnknown ? "; if it was changed since, the service does not tell by whom" : "";
     details.push(`${creationVerb}${authorText}${dateText}${authorNote}`);

@@ -1,7 +1,7 @@
 import type { Drift, DriftItem } from "../../gitops/drift-schema";
 import { excerpt, isPrintable } from "../../settings/text";
 
-/** How drift is undone by hand: lines of shell, each with what it does above it. Nothing is run. */
+/** Builds shell commands that revert drift by hand, each with an explanation above it. It runs nothing. */
 export function revertCommands({ items }: Drift, upCommand: string): string[] {
   const commands: string[] = [];
   const revertedItems = items.filter(({ what }) => what !== "added");
@@ -11,7 +11,7 @@ export function revertCommands({ items }: Drift, upCommand: string): string[] {
   return removals.length === 0 ? commands : [...commands, ...SERVICE_FUNCTION, ...removals];
 }
 
-/** The key goes to curl over a pipe: among its arguments, every user of the machine could see it. */
+/** The key goes to curl through a pipe, because every user of the machine can see command-line arguments. */
 const SERVICE_FUNCTION = [
   "# what was added: one request each, by the key of the environment",
   "service() { method=$1 path=$2; shift 2",

@@ -19,35 +19,35 @@ import { detailsOf } from "../../settings/standing-text";
 import { excerpt, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** What of drift can be taken into the files; `removed` is what is missing at the tenant. */
+/** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE = ["added", "changed", "removed"] as const;
 
 /** One of {@link ADOPTABLE}. */
 export type Adoptable = (typeof ADOPTABLE)[number];
 
-/** One thing to adopt: all its edits, or none. */
+/** A unit of adoption: all its edits apply, or none. */
 export interface AdoptStep {
   readonly as: Adoptable;
-  /** Two where the service shows one change as two: an entry whose scope was changed. */
+  /** Two items if the service shows one change as two: an entry with a changed scope. */
   readonly items: readonly DriftItem[];
   readonly edits: readonly FileEdit[];
-  /** What of the file is lost by it, in a sentence. */
+  /** Describes the information that the file loses, in a sentence. */
   readonly lost?: string;
 }
 
-/** What a person has to decide, with the reason in a sentence. */
+/** An item that a person has to decide, with the reason in a sentence. */
 export interface LeftItem {
   readonly item: DriftItem;
   readonly why: string;
 }
 
-/** What adopting comes to, item by item, as far as the files tell. */
+/** The steps of an adoption and the items that it leaves, based on the files only. */
 export interface AdoptSteps {
   readonly steps: readonly AdoptStep[];
   readonly left: readonly LeftItem[];
 }
 
-/** Works out how each of the items is taken into the files, or why a person has to. Nothing is written. */
+/** Plans how the files adopt each item, or why a person has to decide. It writes nothing. */
 export function adoptSteps(
   items: readonly DriftItem[],
   settings: Settings,
@@ -75,7 +75,7 @@ export function adoptSteps(
   return work;
 }
 
-/** The same for an entry of one value and list, whatever its scope. */
+/** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
 function sameValue({ kind, value, entryType, there, declared }: DriftItem): string {
   return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
 }
@@ -127,7 +127,7 @@ class Adopting implements AdoptSteps {
     const written = { section: sectionOf(one), element: elementAt(item, one) };
     const edits = (): FileEdit[] => {
       if (this.#isOwn(one)) return [...adopting(item, one), ...unapproved(one)];
-      // The included file is others' too: what stands here takes its place for this tenant.
+      // Other tenants use the included file. The tenant's own declaration overrides it here.
       return [this.#adding({ ...written, note: "as the tenant has it; the included file says otherwise" })];
     };
     this.#step("changed", [item], written, edits, lostOf(one));
@@ -146,13 +146,13 @@ class Adopting implements AdoptSteps {
   }
 
   /**
-   * An entry that is missing, and is there in another scope: the service shows it so where somebody changed its scope.
+   * Handles a missing entry that exists in another scope. The service shows a changed scope in this form.
    *
-   * @returns whether the two were taken for one.
+   * @returns whether the two items were handled as one.
    */
   rescope(missing: DriftItem, there: DriftItem): boolean {
     if (!this.#what.has("changed")) {
-      // Each for itself, both scopes would be declared, and a service may hold one entry of a value only.
+      // Separate handling would declare both scopes, but the service may hold only one entry for each value.
       if (!this.#what.has("added") || this.#what.has("removed")) return false;
       const declared = missing.place === undefined ? "" : `, in ${lineText(missing.place)}`;
       const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
@@ -177,7 +177,7 @@ class Adopting implements AdoptSteps {
     const edits = (): FileEdit[] => [
       ...adopting(there, one),
       ...unapproved(one),
-      // The last: by its scope the element is named.
+      // This edit comes last because edits identify an element by its scope.
       setting(one, "scope", scope),
     ];
     const element = withoutUndefined({ ...elementAt(there, one), scope });
@@ -185,7 +185,7 @@ class Adopting implements AdoptSteps {
     return true;
   }
 
-  /** To the other list: why it stood on its own, and who agreed to that, is told of that one. */
+  /** Moves an entry to the other list. Its reason and approval apply only to the old list. */
   #move(item: DriftItem, one: DeclaredEntry, list: List | undefined): void {
     const risk = this.#riskOf(item);
     if (list === undefined) this.#leave(item, "no file can say it");
@@ -202,7 +202,7 @@ class Adopting implements AdoptSteps {
     }
   }
 
-  /** What the files declare of what is changed or missing; undefined, and left, where the tenant is not who moved. */
+  /** Returns the declaration of a changed or missing item. Undefined, and left to a person, if the change may not be the tenant's. */
   #declarationOf(item: DriftItem): Declaration | undefined {
     const one = this.#declared.get(`${item.kind} ${item.key}`);
     const why = one === undefined ? "no file can say it" : whyUnsure(item, nameOf(one));
@@ -244,7 +244,7 @@ class Adopting implements AdoptSteps {
     return { file: this.#fileFor(section), edit: { do: "add", section, element, note } };
   }
 
-  /** What of `protect` names it. */
+  /** Returns the `protect` pattern that matches the declaration. */
   #protecting({ kind, key, text }: Declaration): string | undefined {
     const [list, { protect } = {}] =
       kind === "vip" ? [MEMBERS, this.#settings.lists.vips] : [ENTRIES, this.#settings.lists.entries];
@@ -269,7 +269,7 @@ class Adopting implements AdoptSteps {
     this.left.push({ item, why });
   }
 
-  /** @param written the element as it will stand in the file, which is judged by itself before any file is edited. */
+  /** @param written the element as the file will contain it. It is checked by itself before any file is edited. */
   #step(
     as: Adoptable,
     items: readonly DriftItem[],
@@ -283,7 +283,7 @@ class Adopting implements AdoptSteps {
   }
 }
 
-/** Something that is written into a section. */
+/** An element to add to a section. */
 interface Addition {
   readonly section: Section;
   readonly element: Element;
@@ -301,7 +301,10 @@ function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): Addit
   return { section, element, note: `added at the tenant${who}${when}` };
 }
 
-/** What the files say is adopted from the tenant only where the tenant is who moved: else a change that no run has brought yet is lost. */
+/**
+ * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no
+ * run has applied yet.
+ */
 function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefined {
   if (movedBy === "tenant") return undefined;
   if (movedBy === undefined)
@@ -313,7 +316,7 @@ function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefin
     : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
 }
 
-/** All that is said of something and is true of it still, when it is written anew. */
+/** Returns all the fields of a declaration that stay true when it is rewritten. */
 function elementOf(one: Declaration): Element {
   const { approvedBy: _before, ...about } = textsOf(one);
   if (one.kind === "vip") return { email: one.written, ...about };
@@ -328,7 +331,7 @@ function elementOf(one: Declaration): Element {
   });
 }
 
-/** The same as the tenant has it: with what it tells, and without what it doesn't. */
+/** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
 function elementAt({ there = {} }: DriftItem, one: Declaration): Element {
   const said = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
   return Object.fromEntries(
@@ -336,12 +339,12 @@ function elementAt({ there = {} }: DriftItem, one: Declaration): Element {
   );
 }
 
-/** What makes a declaration say what the tenant has. */
+/** Builds the edits that make a declaration match the tenant. */
 function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
   return differingDetails(there, one).map((name) => setting(one, name, there[name]));
 }
 
-/** Whoever approved it, or looked at it and kept it, did not see what it is now. */
+/** An approval or a review of the old state does not cover the new one. */
 const OF_WHAT_STOOD = ["approvedBy", "reviewed"] as const;
 
 function unapproved(one: Declaration): FileEdit[] {
@@ -364,7 +367,7 @@ function setting(
   return { file: one.place.file, edit };
 }
 
-/** A part of the tenant's own files may say it too. */
+/** Several of the tenant's own files may declare the same entry. */
 function removing(one: Declaration): FileEdit[] {
   const files = new Set(placesOf(one).map(({ file }) => file));
   return [...files].map((file) => ({ file, edit: { do: "remove", ...named(one) } }));
@@ -383,7 +386,7 @@ function at({ place }: Declaration): string {
   return lineText(place);
 }
 
-/** Tells the file that an addition goes into; each file is looked through once, when it is asked for. */
+/** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */
 function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
   const contents = new Map<string, unknown>();
   return (section) =>

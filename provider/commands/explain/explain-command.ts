@@ -9,8 +9,8 @@ import type { Code } from "./explanations";
 import { itemText, wrapped } from "./wrapped";
 
 /**
- * `email-security explain CODE`: what an error means, an example, its usual causes and what to do; without a code, all of
- * them. Exit code 1 when there is no such code.
+ * Builds `email-security explain CODE`, which prints the meaning of an error, an example, its usual causes and the remedies. Without a
+ * code, it lists all codes. Exit code 1 for an unknown code.
  */
 export function explainCommand(): Command {
   return withHelp(
@@ -20,7 +20,7 @@ export function explainCommand(): Command {
         "[code]",
         "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)",
       )
-      // A slip in a variable's name, which other verbs refuse, is what this may be asked about.
+      // Other commands refuse a misspelt variable name. This one accepts it, because it may have to explain that error.
       .action(async (code: string | undefined) => {
         process.exitCode = await runExplainCommand(code);
       }),
@@ -39,7 +39,7 @@ export function explainCommand(): Command {
 }
 
 async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
-  // Loaded here, so that no other verb pays for it.
+  // Imported lazily, to keep other commands fast.
   const explanations = await import("./explanations.js");
   if (input === undefined) {
     process.stdout.write(formatCodeList(explanations));

@@ -1,16 +1,16 @@
-/** What is told of an error code, by `email-security explain` and by its page of the documentation. */
+/** The explanation of an error code, for `email-security explain` and the code's documentation page. */
 export interface Explanation {
-  /** What has happened, in a sentence or two. */
+  /** Describes the error in a sentence or two. */
   readonly means: string;
-  /** A message as it comes, without its code; a test provokes it. */
+  /** A real message without its code; a test provokes it. */
   readonly example: string;
-  /** What it usually comes of, the most frequent first. */
+  /** The usual causes, the most frequent first. */
   readonly causes: readonly string[];
-  /** What to do, in this order. */
+  /** The remedies, in the order to try them. */
   readonly remedies: readonly string[];
-  /** The next command, once that is done. */
+  /** The command to run after the fix. */
   readonly next: string;
 }
 
-/** Codes and what is told of each. */
+/** Explanations by error code. */
 export type Explanations = Readonly<Record<`ERR_${string}`, Explanation>>;

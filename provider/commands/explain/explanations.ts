@@ -9,7 +9,7 @@ import { SANDBOX_ERRORS } from "./sandbox-errors";
 import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./service-errors";
 import { TENANT_ERRORS } from "./tenant-errors";
 
-/** All codes of errors, with what is told of each: `email-security explain` and the documentation are made of it. */
+/** All error codes with their explanations, the source for `email-security explain` and the documentation. */
 export const EXPLANATIONS = {
   ...CONFIGURATION_ERRORS,
   ...SERVICE_ERRORS,
@@ -20,13 +20,13 @@ export const EXPLANATIONS = {
   ...SANDBOX_ERRORS,
 };
 
-/** A code that this package's errors have. */
+/** An error code of this package. */
 export type ErrorCode = keyof typeof EXPLANATIONS;
 
-/** A code that is explained: of an error, or of a risky entry, which an error quotes. */
+/** A code with an explanation: an error code, or a risk code that an error quotes. */
 export type Code = ErrorCode | RiskCode;
 
-/** What codes are about, in the order in which they are listed. */
+/** The topics of the codes, in the order of the list. */
 export const GROUPS: readonly { readonly title: string; readonly codes: readonly Code[] }[] = [
   { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
   { title: "The service, and the way to it", codes: getCodes(SERVICE_ERRORS) },
@@ -42,12 +42,12 @@ function getCodes<Key extends string>(errors: Readonly<Record<Key, Explanation>>
   return Object.keys(errors) as Key[];
 }
 
-/** What is told of a code. */
+/** Returns the explanation of a code. */
 export function explanationOf(code: Code): Explanation {
   return isRiskCode(code) ? riskExplanation(code) : EXPLANATIONS[code];
 }
 
-/** A code as somebody writes it: in lower case too, in brackets, without `ERR_`. Undefined where there is no such code. */
+/** Parses a code that a user types: lower case, brackets and a missing `ERR_` are fine. Undefined for an unknown code. */
 export function codeOf(input: string): Code | undefined {
   const trimmed = input.trim().replace(/^[[(]|[\])]$/g, "");
   const risk = trimmed.toLowerCase().replace(/[_\s]/g, "-");
@@ -57,7 +57,7 @@ export function codeOf(input: string): Code | undefined {
   return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ErrorCode) : undefined;
 }
 
-/** The code that a misspelt one was meant for; undefined where none is near. */
+/** Returns the closest code to a misspelt one. Undefined if none is similar. */
 export function nearestCode(input: string): Code | undefined {
   const stripPrefix = (code: string): string => code.replace(/^ERR_/i, "");
   const knownCodes = [...getCodes(EXPLANATIONS), ...RISK_CODES].map(stripPrefix);

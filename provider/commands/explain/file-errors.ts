@@ -1,6 +1,6 @@
 import type { Explanations } from "./explanation";
 
-/** Of settings files, tables, plans, and what is written from a tenant. */
+/** Errors of settings files, tables, plans and exports. */
 export const FILE_ERRORS = {
   ERR_SETTINGS_FILE: {
     means: "A settings file has mistakes, each told at its line. Nothing was asked of the service.",

@@ -1,6 +1,6 @@
 import type { Explanations } from "./explanation";
 
-/** Of Pulumi, its stacks and its engine. */
+/** Errors of Pulumi, its stacks and its engine. */
 export const PULUMI_ERRORS = {
   ERR_PULUMI: {
     means: "The Pulumi CLI failed, or what it printed can't be used; its own words stand in the message.",

@@ -2,9 +2,9 @@ import { OwnDomains } from "../../settings/own-domains";
 import { RISKS, type RiskCode, type RiskSubject, refusalOf } from "../../settings/risk";
 import type { Explanation } from "./explanation";
 
-/** What is told of a risk beside what is known of it anyway. */
+/** Details that extend the general description of a risk. */
 interface RiskDetails {
-  /** An entry that has it, of a tenant whose own domain is acme.example. */
+  /** A sample entry with this risk, for a tenant with the own domain acme.example. */
   readonly sample: RiskSubject;
   readonly causes: readonly string[];
   readonly instead: string;
@@ -57,10 +57,9 @@ const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   },
 };
 
-/** The codes of risky entries. */
 export const RISK_CODES = Object.keys(RISK_DETAILS) as RiskCode[];
 
-/** What is told of the code of a risky entry, made of what refuses it. */
+/** Builds the explanation of a risk code from the check that refuses such entries. */
 export function riskExplanation(code: RiskCode): Explanation {
   const { title, why } = RISKS[code];
   const { sample, causes, instead } = RISK_DETAILS[code];

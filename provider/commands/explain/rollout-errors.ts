@@ -1,6 +1,6 @@
 import type { Explanations } from "./explanation";
 
-/** Of rollouts: one change to many tenants. */
+/** Errors of rollouts, which apply one change to many tenants. */
 export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_TARGETS: {
     means: "The targets file has mistakes, each told at its line. Nothing was read or asked.",

@@ -1,6 +1,6 @@
 import type { Explanations } from "./explanation";
 
-/** Of the service, and of the way to it. */
+/** Errors of the service and of the connection to it. */
 export const SERVICE_ERRORS = {
   ERR_AUTH: {
     means: "The service does not accept the API key (it answered 401 or 403). Nothing was changed.",
@@ -280,7 +280,7 @@ export const SERVICE_ERRORS = {
   },
 } as const satisfies Explanations;
 
-/** Of what is configured and called, before any request. */
+/** Errors of configuration and arguments, before any request. */
 export const CONFIGURATION_ERRORS = {
   ERR_CONFIGURATION: {
     means:

@@ -1,6 +1,6 @@
 import type { Explanations } from "./explanation";
 
-/** Of what a resource does at its tenant. */
+/** Errors of resource operations at the tenant. */
 export const TENANT_ERRORS = {
   ERR_EXISTS: {
     means: "An entry is there already, with other arguments than declared. Nothing was changed.",

@@ -2,16 +2,16 @@ import { wrapTo } from "../../render/columns";
 
 const MIN_WIDTH = 60;
 const MAX_WIDTH = 100;
-/** The width where no terminal is. */
+/** The width without a terminal. */
 const DEFAULT_WIDTH = 80;
 
-/** Text in lines as wide as the terminal, and never so wide that they are hard to read. */
+/** Wraps text to the terminal's width, up to a readable maximum. */
 export function wrapped(text: string, indent = ""): string {
   const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, process.stdout.columns ?? DEFAULT_WIDTH));
   return wrapTo(text, width - indent.length).join(`\n${indent}`);
 }
 
-/** The same after what a list begins its items with; the lines below the first stand below its text. */
+/** Wraps a list item after its prefix, and aligns all lines with the text of the first. */
 export function itemText(prefix: string, text: string): string {
   return `${prefix}${wrapped(text, " ".repeat(prefix.length))}`;
 }

@@ -13,8 +13,8 @@ import { parseOwnDomains } from "../../settings/own-domains";
 import { harmless, printable, quote } from "../../settings/text";
 
 /**
- * `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing;
- * or into the file by which `pulumi import` brings it into a stack.
+ * Builds `email-security export`. It writes a tenant's actual state to settings files, so that the first run changes nothing. It can also
+ * write the file that `pulumi import` uses to import the tenant into a stack.
  */
 export function exportCommand(): Command {
   return withHelp(
@@ -70,7 +70,7 @@ interface ExportCommandOptions {
   readonly force: boolean;
 }
 
-/** What is written, from a reading of the tenant. */
+/** Writes an export of the observed tenant. */
 type WriteExport = (observed: Observed, client: SettingsClient) => Promise<void>;
 
 async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode> {
@@ -78,7 +78,7 @@ async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode
   assertExportOptions(options);
   const ownDomains = parseOwnDomainsOption(options);
   const { observe } = await import("../../plan/observed.js");
-  // What can't be written is told before anything is asked of the service.
+  // Report output problems before the first request to the service.
   const writers = [
     to === undefined ? undefined : await prepareSettingsFiles(to, ownDomains, options),
     pulumiImport === undefined ? undefined : await prepareImportFile(pulumiImport, ownDomains, options),
@@ -156,7 +156,7 @@ async function prepareSettingsFiles(
   };
 }
 
-/** Lists what writing over files drops, and has a person confirm it. */
+/** Lists the content that overwriting files would drop, and asks a person to confirm it. */
 async function confirmLostContent(
   to: string,
   existingFiles: readonly string[],
@@ -235,7 +235,7 @@ function printAutomatic(automatic: number, note: string): void {
   );
 }
 
-/** How many lines of what can't be declared are shown. */
+/** The maximum number of notes about content that can't be declared. */
 const MAX_NOTES = 200;
 
 function printNotes(notes: readonly string[], moreHint: string): void {

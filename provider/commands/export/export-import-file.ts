@@ -19,36 +19,36 @@ import { OwnDomains } from "../../settings/own-domains";
 import { printableJson } from "../../settings/text";
 import { isAutomatic } from "../../tenant";
 
-/** What an import file takes in. */
+/** The options of {@link importFile}. */
 export interface ImportFileOptions {
-  /** The tenant's own domains, in canonical form: they tell what is risky. Default: none. */
+  /** The tenant's own domains in canonical form, which identify risky entries. Default: none. */
   readonly ownDomains?: readonly string[];
-  /** Whether VIPs by automatic detection are imported too. Default: no, for detection keeps them. */
+  /** Whether to import automatically detected VIPs too. Default: false, because detection maintains them. */
   readonly includeAutomatic?: boolean;
-  /** Whether the two whole lists are imported, in place of a resource for each entry and VIP. */
+  /** Whether to import the two whole lists, instead of a resource for each entry and VIP. Default: false. */
   readonly wholeLists?: boolean;
 }
 
-/** A tenant as the file that `pulumi import --file` takes. */
+/** A tenant in the format of `pulumi import --file`. */
 export interface ImportFile {
   readonly text: string;
-  /** How many resources it names. */
+  /** The number of resources in the file. */
   readonly resources: number;
-  /** How many of each they bring into a stack. */
+  /** The number of entries that the resources import. */
   readonly entries: number;
   readonly vips: number;
-  /** How many of the entries are imported with the remark that their risk is to be reviewed. */
+  /** The number of imported entries with a note that their risk needs review. */
   readonly risky: number;
-  /** How many VIPs were left to automatic detection. */
+  /** The number of VIPs left to automatic detection. */
   readonly automatic: number;
-  /** What no program can declare, in words, each on one line. */
+  /** Descriptions of rows that no program can declare, one line each. */
   readonly left: readonly string[];
 }
 
 /**
- * A tenant as the file that `pulumi import --file` takes: sorted, and the same for the same tenant.
+ * Converts a tenant to the format of `pulumi import --file`. The output is sorted and deterministic.
  *
- * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
+ * @throws {OtherTenantError} if the tenant has no mailbox in any of the own domains.
  */
 export function importFile(observed: Observed, options: ImportFileOptions = {}): ImportFile {
   const { ownDomains = [], includeAutomatic = false, wholeLists = false } = options;
@@ -82,7 +82,7 @@ export function importFile(observed: Observed, options: ImportFileOptions = {}):
   };
 }
 
-/** One resource, as `pulumi import --file` reads it. */
+/** A resource in the format of `pulumi import --file`. */
 interface ImportedResource {
   readonly type: string;
   readonly name: string;
@@ -106,7 +106,7 @@ function buildEntryResources(
     return {
       type: nativeType("AllowDenyEntry"),
       name: names.get(`${row.list} ${key}`) ?? "",
-      // What is another entry's id is taken for that one.
+      // If the name equals another entry's id, the import would find that entry. Use the id instead.
       id: ids.has(importName) ? resourceId(row) : importName,
     };
   });
@@ -124,19 +124,19 @@ function buildVipResources(vips: readonly Declared<VipEmployeeRow>[]): ImportedR
   );
 }
 
-/** A VIP as a resource of its own can declare it: by its mailbox, whatever its comment says. */
+/** Checks whether a separate resource can declare a VIP. Its mailbox decides; its comment doesn't matter. */
 function toDeclarableVip(row: VipEmployeeRow): Declarable<VipEmployeeRow> {
   const mailbox = parseMailbox(canonicalMailbox(row.email ?? ""));
   if (!mailbox.ok) return { row, ok: false, reason: mailbox.reason };
   return { row, ok: true, key: mailbox.value, text: "", element: { email: mailbox.value }, twins: [] };
 }
 
-/** A longer name is cut, and told apart as those that would be the same are. */
+/** Longer names are truncated. A digest distinguishes duplicates. */
 const MAX_NAME_LENGTH = 80;
 
 /**
- * A name for each key: what can stand in one in every language, such as `deny-evil-example`. Those that would have the
- * same name have a digest of their key behind it, so that none depends on the order.
+ * Builds a resource name for each key, valid in every language, such as `deny-evil-example`. Duplicates get a digest of their key as a
+ * suffix, so that no name depends on the order.
  */
 function buildResourceNames(keys: readonly string[]): ReadonlyMap<string, string> {
   const byName = Map.groupBy(keys, formatPlainName);
@@ -169,7 +169,7 @@ function sortResources(resources: readonly ImportedResource[]): ImportedResource
   return resources.toSorted((one, otherResource) => (one.name < otherResource.name ? -1 : 1));
 }
 
-/** JSON with a line for each resource. */
+/** Formats the file as JSON, with one line for each resource. */
 function formatImportFile(resources: readonly ImportedResource[]): string {
   const lines = resources.map((resource) => `    ${JSON.stringify(resource)}`);
   return printableJson(`{\n  "resources": [\n${lines.join(",\n")}${lines.length === 0 ? "" : "\n"}  ]\n}\n`);

@@ -9,11 +9,11 @@ import { quote } from "../../settings/text";
 type Files = ReadonlyMap<string, string>;
 
 /**
- * What people wrote into exported files that a new export does not hold, in lines for a person: a tenant knows no tickets, no
- * ends and no policy. Empty when nothing is lost.
+ * Lists the handwritten content of exported files that a new export would lose. A tenant stores no tickets, expiry dates or policy. Empty
+ * if nothing is lost.
  *
- * @param filesBefore the texts of the files that are there, by their names.
- * @param filesAfter those of the export.
+ * @param filesBefore the texts of the existing files, by name.
+ * @param filesAfter the texts of the new export, by name.
  */
 export function lostByExport(filesBefore: Files, filesAfter: Files): readonly string[] {
   const [oldContent, newContent] = [parseContent(filesBefore), parseContent(filesAfter)];
@@ -48,10 +48,10 @@ export function lostByExport(filesBefore: Files, filesAfter: Files): readonly st
 
 interface ParsedContent {
   readonly unreadable: readonly string[];
-  /** Each key of a file but its elements, with what the files say under it. */
+  /** The values of each key, from all files, except for list elements. */
   readonly rules: ReadonlyMap<string, readonly unknown[]>;
   readonly elements: ReadonlyMap<string, ContentElement>;
-  /** The comments of the YAML, but for the date of an export. */
+  /** The YAML comments, except for the date of an export. */
   readonly comments: ReadonlySet<string>;
 }
 
@@ -84,7 +84,7 @@ function parseContent(files: Files): ParsedContent {
   return { unreadable, rules, elements, comments };
 }
 
-/** What the lexer puts before a scalar without quotes, or in a block, which may begin as a comment does. */
+/** The lexer emits this before a plain or block scalar, whose text may start with `#` like a comment. */
 const SCALAR = "\u001F";
 
 function* listComments(text: string): Iterable<string> {

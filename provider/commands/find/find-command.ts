@@ -35,8 +35,8 @@ interface FindOptions extends Selecting, JournalOptions, OutputOptions<(typeof F
 }
 
 /**
- * `email-security find`: where a value is allowed or denied, in files and at tenants. Exit codes: 0 nowhere, 2 somewhere,
- * 1 an error, or not all could be read.
+ * Builds `email-security find`, which shows where files and tenants allow or deny a value. Exit codes: 0 no match; 2 at least one match; 1
+ * an error, or incomplete data.
  */
 export function findCommand(): Command {
   const command = new Command("find")
@@ -116,7 +116,7 @@ function expandValue(value: string): readonly string[] {
 }
 
 function isFleetSearch({ all, targets, only, except, label, file, stack }: FindOptions): boolean {
-  // Whoever selects among tenants means those of the targets file.
+  // A tenant selection implies the targets file.
   const isAll = all === true || [targets, only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
@@ -136,7 +136,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   try {
     client = offline ? undefined : connect();
   } catch (error) {
-    // What the files say is told all the same.
+    // Without a connection, the command still shows the declarations in the files.
     if (file === undefined) throw error;
     connectionFailure = { error };
   }
@@ -161,7 +161,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   }
 }
 
-/** Whose people a settings file says its tenant has, however much else is wrong with it; undefined where it doesn't. */
+/** Returns the people that a settings file expects at its tenant, even if the file has other errors. Undefined if it has no expectation. */
 async function readExpectedIdentity(file: string | undefined): Promise<ExpectedPeople | undefined> {
   if (file === undefined) return undefined;
   const { inspectSettings } = await import("../../files/read-settings.js");
@@ -170,7 +170,7 @@ async function readExpectedIdentity(file: string | undefined): Promise<ExpectedP
   return ownDomains.length === 0 ? undefined : { ownDomains };
 }
 
-/** The settings file; where there is none, the tenant is looked at alone, which is told. */
+/** Finds the settings file. Without one, the command searches only the tenant, and says so. */
 async function findOptionalFile(isRequired: boolean): Promise<string | undefined> {
   try {
     return await defaultFile();
@@ -203,7 +203,7 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
   if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...searchOptions });
   const log = (line: string): void => console.error(harmless(line));
   const journalUrl = await journalToRead(options.database);
-  // Open the journal before the permits, which would create one.
+  // Open the journal before the rate limits, which would create one.
   const journals = await openJournals([journalUrl], targetsFile, log);
   try {
     const rateLimits = await permitsForReading(journalUrl, services, log);

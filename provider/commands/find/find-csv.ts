@@ -29,8 +29,8 @@ const COLUMN_TITLES = [
 ];
 
 /**
- * What was found as a table: a row for each entry of a tenant, one for each row of the service where it holds several, and one for
- * what could not be read. No cell is a formula to a spreadsheet, or does anything in a terminal.
+ * Renders matches as CSV: a row for each entry of a tenant, or for each of its rows at the service if there are several. A read error gets
+ * a row too. Cells are escaped, so that they are safe in spreadsheets and terminals.
  */
 export function findCsv({ tenants }: FindReport): string {
   const rows = tenants.flatMap((tenant) => [

@@ -20,17 +20,17 @@ import { detailsOf } from "../../settings/standing-text";
 import { excerpt, excerptOfSentences, harmless, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 
-/** So many tenants of a group are named. */
+/** The maximum number of tenants to name in a group. */
 const MAX_NAMES = 100;
-/** Longer than what an error says of whose key opens which tenant, and what to do about it. */
+/** Long enough for an error that says which tenant a key belongs to, and how to fix that. */
 const MAX_MESSAGE_LENGTH = 1_000;
-/** So many reasons why something could not be read are told. */
+/** The maximum number of read errors to list. */
 const MAX_UNREADABLE = 20;
 
 /**
- * What was found, for a terminal. What is the same in several tenants is told once. Nothing from outside does anything in it.
+ * Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized.
  *
- * @param columns of the terminal.
+ * @param columns the width of the terminal.
  */
 export function findText(report: FindReport, columns = 80): string {
   const lines: string[] = [];
@@ -64,7 +64,7 @@ function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): voi
     }
   }
   const isFleet = tenants.length > 1;
-  // Nobody knows what one holds that could not be read, whatever its files declare.
+  // The files of an unreadable tenant don't show what it actually holds.
   const unreadableCount = tenants.filter(isUnreadable).length;
   const readableCount = [...matchingTenants].filter((tenant) => !isUnreadable(tenant)).length;
   const searchedText = counted(tenants.length - unreadableCount, "tenant");
@@ -193,7 +193,7 @@ function describeOccurrence(
   ];
 }
 
-/** @param hidesOwnInclude whether it is told for several tenants, each of which includes the file itself. */
+/** @param hidesOwnInclude whether to omit the tenant's own include, because the line covers several tenants. */
 function formatIncludeChain({ includedAt, ...line }: DeclaredThere, hidesOwnInclude: boolean): string {
   const includeLocations = (hidesOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
   return [formatFileLine(line), ...includeLocations].join(", included at ");
@@ -268,7 +268,7 @@ const STATE_TEXT: Readonly<Record<FoundState, string>> = {
   stack: "only in the stack's state",
 };
 
-/** What is the same of all tenants of a group: all but the tenant's own line of inclusion, ids, and who made it when. */
+/** Returns a key that is the same for all tenants of a group. It ignores the tenant's own include line, ids, authors and dates. */
 function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
   const withoutTopInclude = (occurrence: DeclaredThere | undefined) =>
     occurrence && { ...occurrence, includedAt: occurrence.includedAt.slice(0, -1) };

@@ -10,7 +10,7 @@ const FORMATS = ["text", "markdown", "json"] as const;
 
 type FleetStatusCommandOptions = FleetReading & OutputOptions<(typeof FORMATS)[number]>;
 
-/** `email-security fleet`: what is read of all tenants over time, without changing one. */
+/** Builds `email-security fleet`, the read-only commands for all tenants. */
 export function fleetCommand(): Command {
   return withHelp(
     new Command("fleet")
@@ -29,8 +29,8 @@ export function fleetCommand(): Command {
 }
 
 /**
- * `email-security fleet status`: how each tenant stands. Exit codes: 0 all are in step, 2 one has drifted or is behind, 1 an error,
- * or not all could be read.
+ * Builds `email-security fleet status`, which shows the state of each tenant. Exit codes: 0 all are in sync; 2 a tenant has drifted or is
+ * behind; 1 an error, or incomplete data.
  */
 function createFleetStatusCommand(): Command {
   const command = new Command("status").description(

@@ -17,8 +17,8 @@ interface FleetSiteOptions extends FleetReading, OutputOptions<(typeof FORMATS)[
 }
 
 /**
- * `email-security fleet site`: how each tenant stands, and all that it has, as pages. Exit codes: 0 it was written, 1 an error, or not all
- * could be read.
+ * Builds `email-security fleet site`, which writes the status and settings of all tenants as pages. Exit codes: 0 written; 1 an error, or
+ * incomplete data.
  */
 export function siteCommand(): Command {
   const command = new Command("site")
@@ -51,7 +51,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
   const outputs = readOutputs(options, FORMATS);
   const { SiteMaker } = await import("../../fleet/site/make-site.js");
   const { mergeRecentRollouts, recentRollouts } = await import("../../rollout/history/recent-rollouts.js");
-  // Before anybody is asked: a folder of others is refused.
+  // Before the first request, refuse a directory that can't be used or contains other files to overwrite.
   const builder = new SiteMaker(directory, options.targets, options.evidence ?? false);
   const [unreadableRun, ...otherRuns] = builder.brokenRuns;
   if (unreadableRun !== undefined) {

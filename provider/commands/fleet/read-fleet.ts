@@ -13,7 +13,7 @@ import type { Target, Targets } from "../../rollout/model/target";
 import { harmless } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** How a fleet is read. */
+/** The options for reading a fleet. */
 export interface FleetReading extends Selecting {
   readonly database?: readonly string[];
   readonly targets: string;
@@ -23,15 +23,15 @@ export interface FleetReading extends Selecting {
   readonly notify?: string;
 }
 
-/** What was read, and whether all who should be told of it were. */
+/** The status of a fleet, and whether all its notices were sent. */
 export interface FleetRead {
   readonly status: FleetStatus;
   readonly isTold: boolean;
-  /** All tenants of the targets file. */
+  /** All tenants in the targets file. */
   readonly targets: readonly Target[];
 }
 
-/** Adds the options by which a fleet is read. */
+/** Adds the options for reading a fleet. */
 export function withReading(command: Command): Command {
   return withSelection(command.addOption(targetsOption()))
     .option(
@@ -48,7 +48,7 @@ export function withReading(command: Command): Command {
     );
 }
 
-/** Whether some could not be read, which is told, or told of. */
+/** Checks whether a tenant could not be read or a notice could not be sent, and warns about unread tenants. */
 export function warnOfUnread({ status: { isComplete, tenants }, isTold }: FleetRead): boolean {
   if (isComplete) return !isTold;
   const unreadableCount = tenants.filter(({ error }) => error !== undefined).length;
@@ -57,11 +57,11 @@ export function warnOfUnread({ status: { isComplete, tenants }, isTold }: FleetR
 }
 
 /**
- * Reads all tenants that are meant, once each, and tells whoever is to be told.
+ * Reads each selected tenant once and sends the requested notices.
  *
- * @param observer told of what is read and the status does not hold.
- * @param onJournal what else is read of the journal, while it is open.
- * @throws {ConfigurationError} and all that reading the targets file throws: nothing was asked then.
+ * @param observer receives data that the status doesn't contain.
+ * @param onJournal reads more from each journal while it is open.
+ * @throws {ConfigurationError} and all the errors of reading the targets file. In this case, no request was sent.
  */
 export async function readFleet(
   options: FleetReading,
@@ -70,7 +70,7 @@ export async function readFleet(
 ): Promise<FleetRead> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const targets = readTargets(options.targets);
-  // Before anybody is asked: what can't be told is refused.
+  // Reject invalid notice settings before the first request.
   const notices =
     options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
   const status = await readSelectedStatus(targets, options, observer, onJournal);
@@ -96,11 +96,11 @@ async function readSelectedStatus(
   const dueBefore = dueFrom(today, `${within}d`);
   const journalUrls = await Promise.all((options.database ?? [undefined]).map(journalToRead));
   const log = (line: string): void => console.error(harmless(line));
-  // Open the journals before the permits, which would create one.
+  // Open the journals before the rate limits, which would create one.
   const journals = await openJournals(journalUrls, { file, project, targets }, log);
   try {
     for (const { database, whose } of journals) await onJournal?.(database, whose);
-    // A limit is kept to by a journal, which is made where there is none.
+    // Rate limits need a journal, which is created if it does not exist.
     const rateLimitJournal = journals.length === 0 && services.size === 0 ? undefined : journalUrls[0];
     const rateLimits = await permitsForReading(rateLimitJournal, services, log);
     try {
@@ -133,7 +133,7 @@ async function createFleetNotices(notify: Notify | undefined, file: string): Pro
   return new FleetNotices(notify, process.env, file);
 }
 
-/** Whether all who should be told were; why not is told here. */
+/** Sends the notices, reports any failure, and returns whether all of them were sent. */
 async function sendNotices(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
   const { problem, notes = [] } = (await notices?.tell(status)) ?? {};
   for (const note of notes) console.error(harmless(`note: ${note}`));
