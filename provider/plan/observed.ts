@@ -4,7 +4,13 @@ import { keyOfRow } from "../resources/lifecycle/entry-match";
 import { LISTS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { keyOfVip } from "../settings/keyed-list";
-import { identityOf, isNothing, isStillTenant, type TenantIdentity } from "../settings/tenant-identity";
+import {
+  identityOf,
+  isNothing,
+  isStillTenant,
+  retainHeld,
+  type TenantIdentity,
+} from "../settings/tenant-identity";
 import { withoutUndefined } from "../settings/without-undefined";
 import { rowThatCounts } from "../tenant";
 
@@ -62,12 +68,18 @@ export async function observe(
  *
  * @param baseUrl the base URL of the service.
  */
-export function identityOfObserved(baseUrl: string, { rows, vips, servedAtMs }: Observed): TenantIdentity {
-  return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email), servedAtMs });
+export function identityOfObserved(baseUrl: string, observed: Observed): TenantIdentity {
+  const { rows, servedAtMs } = observed;
+  return identityOf(baseUrl, { rows, mailboxes: getMailboxes(observed), servedAtMs });
+}
+
+/** Returns the mailboxes of the VIPs. */
+export function getMailboxes({ vips }: Observed): readonly (string | undefined)[] {
+  return [...vips.values()].map(({ email }) => email);
 }
 
 /**
- * Returns whether two snapshots are of the same tenant; undefined if one of them doesn't identify a tenant.
+ * Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant.
  *
  * If the samples differ, every row is looked up in the earlier sample, because rows added since may have displaced it.
  */
@@ -77,30 +89,11 @@ export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Obse
   const before = { ...read, address: now.address };
   if (isNothing(before) || isNothing(now)) return undefined;
   if (isStillTenant(now, before)) return true;
-  const known = new Set([...before.unique, ...before.counted, ...(before.people ?? [])]);
-  const held = new Set<string>();
-  const add = (part: TenantIdentity): void => {
-    for (const hash of [...part.unique, ...part.counted, ...(part.people ?? [])]) {
-      if (known.has(hash)) held.add(hash);
-    }
-  };
-  const { rows, vips } = observed;
-  for (let at = 0; at < rows.length; at += CHUNK) {
-    add(identityOf(baseUrl, { rows: rows.slice(at, at + CHUNK), mailboxes: [] }));
-  }
-  const mailboxes = [...vips.values()].map(({ email }) => email);
-  for (let at = 0; at < mailboxes.length; at += CHUNK) {
-    add(identityOf(baseUrl, { rows: [], mailboxes: mailboxes.slice(at, at + CHUNK) }));
-  }
-  const stillHeld = (hashes: readonly string[] = []): readonly string[] =>
-    hashes.filter((hash) => held.has(hash));
+  const { unique, counted, people = [] } = retainHeld(before, observed.rows, getMailboxes(observed));
   // No other tenant has any of these ids or mailboxes, however much has changed.
-  if ([...stillHeld(before.unique), ...stillHeld(before.people)].length > 0) return true;
-  return isStillTenant({ ...now, unique: [], counted: stillHeld(before.counted) }, before);
+  if (unique.length + people.length > 0) return true;
+  return isStillTenant({ ...now, unique: [], counted }, before);
 }
-
-/** Small enough that a sample contains all of these rows. */
-const CHUNK = 16;
 
 /** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */
 async function findRootCause(reads: readonly Promise<unknown>[], error: unknown): Promise<unknown> {

@@ -19,7 +19,7 @@ import {
   strangersSign,
 } from "../settings/tenant-people";
 import type { Desired } from "./desired";
-import type { Observed } from "./observed";
+import { getMailboxes, type Observed } from "./observed";
 import type { Guard } from "./plan";
 
 /** Evidence that identifies a tenant. */
@@ -129,7 +129,7 @@ export function assertOwnPeople(
   fingerprint: string | undefined,
   acceptance: Accepting,
 ): void {
-  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
+  const mailboxes = getMailboxes(observed);
   // Declared VIPs that exist belong to no other tenant.
   const expectedFingerprint = hasVips ? undefined : fingerprint;
   const mismatch = otherTenantTold(mailboxes, {
@@ -154,8 +154,8 @@ export function seenFingerprint(desired: Desired, observed: Observed): string | 
 }
 
 /** Returns the most likely own domains of the tenant, based on its VIPs. */
-export function ownDomainsSeen({ vips }: Observed): readonly string[] {
-  return likelyOwnDomains([...vips.values()].map(({ email }) => email));
+export function ownDomainsSeen(observed: Observed): readonly string[] {
+  return likelyOwnDomains(getMailboxes(observed));
 }
 
 /**
@@ -185,7 +185,7 @@ export function untoldTenant(
 }
 
 function getObservedPeople(observed: Observed, mailboxes: Iterable<string>): People {
-  const vips = [...observed.vips.values()].map(({ email }) => email);
+  const vips = getMailboxes(observed);
   return peopleOf([...vips, ...mailboxes], true);
 }
 

@@ -65,11 +65,12 @@ export class IdentityReader {
   #areVipsRead = false;
 
   entry(row: IdentifyingEntry): void {
-    const { id, entry_type, value, created_at, created_by } = row;
+    const { id, created_at } = row;
     this.#entries += 1;
     this.#history.add(row);
-    if (created_at == null || created_at === "") return;
-    this.#rows.add(`${hashParts("entry", id, created_at, created_by ?? "", entry_type, value)} ${id}`);
+    const hash = hashEntry(row);
+    if (hash === undefined || created_at == null) return;
+    this.#rows.add(`${hash} ${id}`);
     this.#ids.add(hashParts("id", id));
     if (this.#dates.size < MIN_DATES) this.#dates.add(created_at);
   }
@@ -81,8 +82,8 @@ export class IdentityReader {
 
   person(mailbox: string | null | undefined): void {
     this.#areVipsRead = true;
-    if (mailbox == null || mailbox === "") return;
-    this.#vips.add(hashParts("vip", canonicalMailbox(mailbox)));
+    const hash = hashMailbox(mailbox);
+    if (hash !== undefined) this.#vips.add(hash);
   }
 
   /**
@@ -127,6 +128,24 @@ export function identityOf(
   for (const row of rows) reader.entry(row);
   for (const mailbox of mailboxes) reader.person(mailbox);
   return reader.identity(baseUrl, servedAtMs);
+}
+
+/**
+ * Reduces an identity to what these rows and mailboxes still hold of it. Unlike a sample of them, this doesn't depend on what was added since.
+ */
+export function retainHeld(
+  { unique, counted, people, ...identity }: TenantIdentity,
+  rows: readonly IdentifyingEntry[],
+  mailboxes: readonly (string | undefined)[],
+): TenantIdentity {
+  const held = new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]);
+  const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => held.has(hash));
+  return {
+    ...identity,
+    unique: retain(unique),
+    counted: retain(counted),
+    ...(people === undefined ? {} : { people: retain(people) }),
+  };
 }
 
 /**
@@ -346,6 +365,17 @@ function normalizeAddress(baseUrl: string): string {
   const host = url.hostname.replace(/\.$/, "");
   const port = url.port === "" ? url.protocol : url.port;
   return `${LOOPBACK.has(host) ? "loopback" : host} ${port}`;
+}
+
+/** Returns the hash of a row; undefined if it has no creation date. */
+function hashEntry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): string | undefined {
+  if (created_at == null || created_at === "") return undefined;
+  return hashParts("entry", id, created_at, created_by ?? "", entry_type, value);
+}
+
+/** Returns the hash of a VIP; undefined if it has no mailbox. */
+function hashMailbox(mailbox: string | null | undefined): string | undefined {
+  return mailbox == null || mailbox === "" ? undefined : hashParts("vip", canonicalMailbox(mailbox));
 }
 
 function hashParts(...parts: readonly string[]): string {

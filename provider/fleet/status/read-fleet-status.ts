@@ -4,7 +4,7 @@ import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { desiredOf, type KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
-import { identityOfObserved, isTenantOf, type Observed, observe } from "../../plan/observed";
+import { identityOfObserved, type Observed, observe } from "../../plan/observed";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import type { Target } from "../../rollout/model/target";
@@ -12,7 +12,7 @@ import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isOfAddress } from "../../rollout/probing/address-health";
 import type { Reach } from "../../rollout/probing/target-client";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
-import { replacedReason } from "../../rollout/targets/replaced-reason";
+import { isReplacedTenant, replacedReason } from "../../rollout/targets/replaced-reason";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
 import { EmailSecurityError } from "../../settings/email-security-error";
@@ -168,7 +168,7 @@ export async function readFleetStatus(
       const former = isNew ? await formerStacks.of(newTenant) : undefined;
       const optionalFields = withoutUndefined({
         former,
-        other: otherThanBefore(target, observed, getStackState(target), reach),
+        other: await findReplacedTenant(target, observed, reached, reach),
       });
       return { ...differences, at: observed.at, holds: countEntries(observed), identity, ...optionalFields };
     },
@@ -208,16 +208,18 @@ export async function readFleetStatus(
 }
 
 /** Why a tenant is another one than the last rollout left; undefined where nothing says so. */
-function otherThanBefore(
-  { name, baseUrl }: Target,
+async function findReplacedTenant(
+  { name, stack, baseUrl }: Target,
   observed: Observed,
-  { last, next }: StackReach,
+  reached: Reached | undefined,
   { environment }: Reach,
-): OtherTenantError | undefined {
+): Promise<OtherTenantError | undefined> {
+  const { last, next } = reached?.stacks.get(stack) ?? {};
   // A rollout that isn't through may have replaced what identified the tenant.
   if (last?.identity === undefined || next?.isBegun === true) return undefined;
   if (acceptsEmptyTenant(environment, name)) return undefined;
-  if (isTenantOf(last.identity, baseUrl, observed) !== false) return undefined;
+  const readEarlier = async () => (await reached?.earlier(stack)) ?? [];
+  if (!(await isReplacedTenant(last.identity, readEarlier, baseUrl, observed))) return undefined;
   return new OtherTenantError(
     `${quote(name)} is another tenant than before, as it seems: ${replacedReason(last.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${acceptingIt("where all that it held then was replaced since", environment, name)}`,
   );

@@ -98,9 +98,9 @@ class StructWriter {
   #reserve(count: number): number {
     const { length } = this.#bytes;
     if (this.#length + count > length) {
-      const getBytes = this.written();
+      const written = this.written();
       this.#bytes = Buffer.allocUnsafe(2 * (length + count));
-      getBytes.copy(this.#bytes, this.#bytes.length - getBytes.length);
+      written.copy(this.#bytes, this.#bytes.length - written.length);
     }
     this.#length += count;
     return this.#bytes.length - this.#length;

@@ -154,12 +154,12 @@ async function applyPlan(
     const getTokens: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, serviceLimit, isAllowed);
     const requestContext = { environment, permits: getTokens, signal };
-    const readIdentity = async (): Promise<Observed> =>
+    const readObserved = async (): Promise<Observed> =>
       (await readTenant(target, key, requestContext)).observed;
     const identify = (observed: Observed): TenantIdentity => identityOfObserved(target.baseUrl, observed);
     // Another key of this tenant may have been used since the planning.
     if (wasEmpty(summary)) {
-      await assertNoOtherTenant(claimed, identify(await readIdentity()), options.journal, environment);
+      await assertNoOtherTenant(claimed, identify(await readObserved()), options.journal, environment);
     }
     for (const repair of await repairStackFiles(stack)) await options.journal.note(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
@@ -171,12 +171,12 @@ async function applyPlan(
     let result = await runUp(request.environment);
     const code = result.ok ? undefined : codeIn(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
-      const currentIdentity = await readIdentity().catch(() => undefined);
-      if (currentIdentity !== undefined) {
-        await assertNoOtherTenant(claimed, identify(currentIdentity), options.journal, options.environment);
+      const observed = await readObserved().catch(() => undefined);
+      if (observed !== undefined) {
+        await assertNoOtherTenant(claimed, identify(observed), options.journal, options.environment);
       }
       const { [PLANNED_IDENTITY]: plannedIdentity, ...environment } = request.environment;
-      const mayBeOwn = currentIdentity !== undefined && mayBePlanned(claimed, currentIdentity);
+      const mayBeOwn = observed !== undefined && mayBePlanned(claimed, observed);
       if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {
         await noted(
           options.journal,
@@ -205,10 +205,10 @@ async function applyPlan(
 }
 
 /** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
-function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, currentIdentity: Observed): boolean {
+function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, observed: Observed): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
-  if (isTenantOf(identity, target.baseUrl, currentIdentity) !== false) return true;
+  if (isTenantOf(identity, target.baseUrl, observed) !== false) return true;
   // An attempt that was interrupted may have removed what identified it.
   return attempt > 1 && !parsePlan(plan, "the plan").changes.every(({ sign }) => sign === "add");
 }

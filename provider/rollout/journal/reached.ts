@@ -191,14 +191,14 @@ async function earlierIn(
   stack: string,
   rollouts: readonly RolloutRecord[],
 ): Promise<readonly EarlierReading[]> {
-  const knownStacks = new Map(rollouts.map((record) => [record.id, record]));
+  const recordsById = new Map(rollouts.map((record) => [record.id, record]));
   const rows = await database.query(
     `SELECT rollout, state, attempt, summary FROM rollout_tenants
      WHERE stack = $1 AND summary IS NOT NULL`,
     [stack],
   );
   const read = rows.flatMap((row) => {
-    const record = knownStacks.get(String(row["rollout"]));
+    const record = recordsById.get(String(row["rollout"]));
     // What was planned and never begun may have been read by a wrong key.
     const hasStarted =
       Number(row["attempt"]) > 0 ||

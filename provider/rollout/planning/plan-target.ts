@@ -182,7 +182,7 @@ export async function comparedTarget(
   const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
   const comparison = planOf(target, settings, desired, observed, host, context);
   const before = (await context.remembered?.())?.get(target.stack);
-  const guard = replacedTenantGuard(target, observed, stack.known, before, context.accepting);
+  const guard = await replacedTenantGuard(target, observed, stack.known, before, context.accepting);
   if (guard !== undefined && before !== undefined) {
     const { identity } = seenIn(target, desired, observed);
     context.onReplaced?.(target, { reason: replacedReason(before.rollout), identity });

@@ -1,5 +1,5 @@
 import type { Desired, KnownLists } from "../../plan/desired";
-import { isTenantOf, type Observed } from "../../plan/observed";
+import { getMailboxes, isTenantOf, type Observed } from "../../plan/observed";
 import type { Guard } from "../../plan/plan";
 import { describeHidden } from "../../settings/danger";
 import { isUnmanaged, readEntry } from "../../settings/keyed-list";
@@ -169,10 +169,7 @@ function evidence(
   if (last?.identity !== undefined && isTenantOf(last.identity, target.baseUrl, observed) === false) {
     return undefined;
   }
-  const mailboxes = peopleOf(
-    [...observed.vips.values()].map(({ email }) => email),
-    true,
-  );
+  const mailboxes = peopleOf(getMailboxes(observed), true);
   const fingerprints = [known.entries.fingerprint, known.vips.fingerprint, last?.fingerprint].filter(
     (one) => one !== undefined,
   );

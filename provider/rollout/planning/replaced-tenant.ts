@@ -1,5 +1,5 @@
 import type { KnownLists } from "../../plan/desired";
-import { isTenantOf, type Observed } from "../../plan/observed";
+import type { Observed } from "../../plan/observed";
 import type { Guard } from "../../plan/plan";
 import { OTHER_TENANT } from "../../plan/same-tenant";
 import { isUnmanaged } from "../../settings/keyed-list";
@@ -7,7 +7,7 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
-import { replacedReason } from "../targets/replaced-reason";
+import { isReplacedTenant, replacedReason } from "../targets/replaced-reason";
 import type { RememberedTenant } from "../targets/same-tenant";
 
 /** A tenant whose name and stack another tenant of the service had before. */
@@ -25,21 +25,22 @@ export interface ReplacedTenant {
  *
  * @param before what the last rollout read of the stack's tenant.
  */
-export function replacedTenantGuard(
+export async function replacedTenantGuard(
   { name, stack, baseUrl, place }: Target,
   observed: Observed,
   known: KnownLists,
   before: RememberedTenant | undefined,
   environment: NodeJS.ProcessEnv,
-): Guard | undefined {
+): Promise<Guard | undefined> {
   if (before === undefined || before.isInterrupted === true || acceptsEmptyTenant(environment, name))
     return undefined;
-  if (!holdsAny(known, observed) || isTenantOf(before.identity, baseUrl, observed) !== false)
-    return undefined;
+  const { rollout, identity, earlier = async () => [] } = before;
+  if (!holdsAny(known, observed)) return undefined;
+  if (!(await isReplacedTenant(identity, earlier, baseUrl, observed))) return undefined;
   const accepting = acceptingIt("where all that it held then was replaced since", environment, name);
   return {
     code: OTHER_TENANT,
-    message: `${quote(name)} has the stack ${quote(stack)}, and ${replacedReason(before.rollout)}. What that stack declared would be removed from this one, or reported as drift. If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
+    message: `${quote(name)} has the stack ${quote(stack)}, and ${replacedReason(rollout)}. What that stack declared would be removed from this one, or reported as drift. If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
   };
 }
 

@@ -69,8 +69,8 @@ export class SameTenantError extends EmailSecurityError {
   constructor(groups: readonly SameTargets[], outcome = "Nothing was changed.") {
     const isOtherTenant = groups.every(({ read }) => read.length === 1);
     const lines = groups.slice(0, MAX_LISTED).map(formatGroup);
-    const suffixLines = groups.length > MAX_LISTED ? [`… and ${groups.length - MAX_LISTED} more`] : [];
-    const groupsText = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...suffixLines].join("\n  ");
+    const moreLines = groups.length > MAX_LISTED ? [`… and ${groups.length - MAX_LISTED} more`] : [];
+    const groupsText = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...moreLines].join("\n  ");
     super(
       isOtherTenant ? "ERR_OTHER_TENANT" : "ERR_SAME_TENANT",
       `${isOtherTenant ? formatOtherTenantMessage(groups, outcome) : formatSameTenantMessage(outcome)}:${groupsText}`,
@@ -218,12 +218,12 @@ export type ReadMemory = (scope: "declared" | "all") => Promise<RememberedTenant
  */
 export function withMarkers(
   readRecorded: ReadMemory,
-  targetsByStack: readonly Target[],
+  targets: readonly Target[],
   markerOf: (target: Target) => StackMarker | undefined,
 ): ReadMemory {
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
-    for (const target of targetsByStack) {
+    for (const target of targets) {
       const { name, stack, place } = target;
       const { rollout, identity } = (recordedByStack.has(stack) ? undefined : markerOf(target)) ?? {};
       if (rollout === undefined || identity === undefined) continue;
@@ -259,9 +259,9 @@ export async function findSameTargetsIn(
     );
   });
   const all = changedReadings.length === 0 ? recordedByStack : await readRecorded("all");
-  const suffixLines = changedReadings.length === 0 ? [] : findSameTargets(new Map(changedReadings), all);
+  const changedGroups = changedReadings.length === 0 ? [] : findSameTargets(new Map(changedReadings), all);
   const wrong: SameTargets[] = [];
-  for (const group of [...groups, ...suffixLines]) {
+  for (const group of [...groups, ...changedGroups]) {
     const isKeptApart = group.read.length > 1;
     const names = [...group.read, ...group.known].map(({ name }) => name);
     if (isKeptApart || !(names.every(isAccepted) || (await isOwn(group, readings, all)))) wrong.push(group);
@@ -289,8 +289,8 @@ async function isOwn(
 }
 
 function isEarlier(
-  { order: [candidate, at] }: EarlierReading,
-  { order: [otherTenant, than] }: EarlierReading,
+  { order: [sequence, startedAtMs] }: EarlierReading,
+  { order: [otherSequence, otherStartedAtMs] }: EarlierReading,
 ): boolean {
-  return candidate === otherTenant ? at < than : candidate < otherTenant;
+  return sequence === otherSequence ? startedAtMs < otherStartedAtMs : sequence < otherSequence;
 }

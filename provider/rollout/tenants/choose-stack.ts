@@ -1,4 +1,4 @@
-import { isTenantOf, type Observed } from "../../plan/observed";
+import { getMailboxes, isTenantOf, type Observed } from "../../plan/observed";
 import { isNothing } from "../../settings/tenant-identity";
 import { peopleOf, strangersAmong } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
@@ -75,10 +75,7 @@ function whyOtherTenant(
   }
   if (kept?.isThere !== true) return undefined;
   const { entries, vips } = kept.known;
-  const people = peopleOf(
-    [...observed.vips.values()].map(({ email }) => email),
-    true,
-  );
+  const people = peopleOf(getMailboxes(observed), true);
   const fingerprints = [entries.fingerprint, vips.fingerprint].filter((one) => one !== undefined);
   if (strangersAmong(fingerprints, people).length > 0) {
     return "it was applied to a tenant whose people have mailboxes of other domains";
