@@ -1,6 +1,6 @@
 import http2 from "node:http2";
 import { createRequire } from "node:module";
-import { setImmediate as turn } from "node:timers/promises";
+import timers, { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
 
 /*
@@ -15,6 +15,8 @@ interface Begin {
   readonly environment: Readonly<Record<string, string>>;
   /** The folder of what is ours. */
   readonly ours: string;
+  /** The pauses between two readings of a list that may lag, in milliseconds: they are skipped. */
+  readonly skippedPauses: readonly number[];
 }
 
 /** How many turns of the event loop what was closed may take to be gone. */
@@ -41,6 +43,12 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   return interval;
 }) as typeof startInterval;
 
+let skippedPauses: ReadonlySet<unknown> = new Set();
+const { setTimeout: startPause } = timers;
+// The client's own pauses have a signal, and stay as they are.
+timers.setTimeout = ((ms?: number, ...rest: [value?: unknown, options?: object]) =>
+  startPause(rest.length === 0 && skippedPauses.has(ms) ? 0 : ms, ...rest)) as typeof startPause;
+
 process.on("message", (message: Begin | { readonly end: true }) => {
   if ("end" in message) void end();
   else begin(message);
@@ -50,7 +58,8 @@ const emitters: readonly NodeJS.EventEmitter[] = [process, process.stdin];
 const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(({ listener }) => listener)));
 const idle = underWay();
 
-function begin({ program, engine, environment, ours }: Begin): void {
+function begin({ program, engine, environment, ours, ...begin }: Begin): void {
+  skippedPauses = new Set(begin.skippedPauses);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
   process.argv = [process.execPath, program, engine];

@@ -41,6 +41,8 @@ export interface ProviderProcessOptions {
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
   readonly isConfigured?: boolean;
+  /** Whether it waits between two readings of a list that may lag, as for a user. Default: only in a process of its own. */
+  readonly hasRealPauses?: boolean;
 }
 
 /** How the two fronts are spoken to, where that differs. */
@@ -174,8 +176,8 @@ export class ProviderProcess implements AsyncDisposable {
 }
 
 async function run(options: ProviderProcessOptions, printed: string[]): Promise<RunningProvider> {
-  const { copy, front = FRONT, environment = {}, engine = engineAddress() } = options;
-  const start = { engine, environment, print: (line: string) => printed.push(line) };
+  const { copy, front = FRONT, environment = {}, engine = engineAddress(), hasRealPauses = false } = options;
+  const start = { engine, environment, hasRealPauses, print: (line: string) => printed.push(line) };
   if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
   const program = FRONTS[front].program();
   if (!hasOwnProcess(options)) return await runInHost(program, start);

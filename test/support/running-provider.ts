@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { LIST_LAG_MS } from "../../provider/settings/assumptions";
+import { FIRST_PAUSE_MS } from "../../provider/tenant/read-until";
 import { compiled } from "./compile-cache";
 import { runEnvironment } from "./run-environment";
 
@@ -19,6 +21,8 @@ export interface ProviderStart {
   readonly environment: Readonly<Record<string, string>>;
   /** Is handed each line that it prints, but the port. */
   readonly print: (line: string) => void;
+  /** Whether it waits between two readings of a list that may lag. In a process of its own it always does. */
+  readonly hasRealPauses: boolean;
 }
 
 /** A provider in a process of its own, as the engine starts it. */
@@ -45,11 +49,12 @@ const resting: Child[] = [];
  */
 export async function runInHost(
   program: string,
-  { engine, environment, print }: ProviderStart,
+  { engine, environment, print, hasRealPauses }: ProviderStart,
 ): Promise<RunningProvider> {
   const host = resting.pop() ?? newHost();
   const port = host.port(print);
-  host.send({ program, engine, environment: whole(environment), ours: OURS });
+  const skippedPauses = hasRealPauses ? [] : lagPauses();
+  host.send({ program, engine, environment: whole(environment), ours: OURS, skippedPauses });
   return {
     port: await port,
     kill: (signal) => host.kill(signal),
@@ -58,6 +63,17 @@ export async function runInHost(
       else await host.end();
     },
   };
+}
+
+/** The pauses between two readings of a list that may lag, and the whole of them. */
+function lagPauses(): number[] {
+  const pauses: number[] = [LIST_LAG_MS];
+  let left = LIST_LAG_MS;
+  for (let pause = FIRST_PAUSE_MS; left > 0; pause *= 2) {
+    pauses.push(Math.min(pause, left));
+    left -= pause;
+  }
+  return pauses;
 }
 
 function newHost(): Child {
