@@ -89,8 +89,10 @@ export class Snapshot<Row> {
    * @param isMissing whether the rows lack what the caller looks for.
    */
   async secondOpinion(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
-    const { rows, before, isOneMoment } = await this.#getShared();
-    if (isOneMoment || !isMissing(rows)) return rows;
+    const { rows, before, isOneMoment, isAsRead } = await this.#getShared();
+    if (!isMissing(rows)) return rows;
+    if (!isAsRead) return await this.fresh();
+    if (isOneMoment) return rows;
     if (before !== undefined && isMissing(before)) return rows;
     return (await this.#startOrJoinRead()).rows;
   }
@@ -140,7 +142,7 @@ export class Snapshot<Row> {
 
   /** Lays an own removal over the readings. */
   drop(getKey: string): void {
-    this.forget(getKey);
+    this.remove(getKey);
     this.#addPendingWrite(getKey, {
       isShown: (getRows) => getRows.get(getKey) === undefined,
       overlay: (getRows) => getRows.delete(getKey),
@@ -156,8 +158,18 @@ export class Snapshot<Row> {
     });
   }
 
-  /** Takes a row out that is not known to be there any more. Later readings count as they are. */
+  /**
+   * Takes a row out that the service doesn't know. That is its answer to one request, so the row counts as gone only once a
+   * later reading misses it too.
+   */
   forget(getKey: string): void {
+    this.remove(getKey);
+    if (this.#latest !== undefined) this.#latest.isAsRead = false;
+    if (this.#currentRead?.hasBegun) this.#currentRead.isAsRead = false;
+  }
+
+  /** Takes a row out. Later readings count as they are. */
+  remove(getKey: string): void {
     this.#pendingWrites.delete(getKey);
     this.#applyToReads((getRows) => getRows.delete(getKey));
   }
@@ -193,7 +205,8 @@ export class Snapshot<Row> {
   #applyToReads(write: (getRows: Rows<Row>) => void): void {
     if (this.#latest !== undefined) write(this.#latest.rows);
     if (this.#latest?.before !== undefined) write(this.#latest.before);
-    this.#currentRead?.writes.push(write);
+    // One that has yet to begin shows it, or is overlaid.
+    if (this.#currentRead?.hasBegun) this.#currentRead.writes.push(write);
   }
 
   async #getShared(): Promise<SnapshotRead<Row>> {
@@ -228,18 +241,18 @@ export class Snapshot<Row> {
         currentRead.hasBegun = true;
         const pending = new Map(this.#pendingWrites);
         // It is read for all who share it, however short the time of the first of them is.
-        return bounded(undefined, () => this.#read(previousRows, writes, pending));
+        return bounded(undefined, () => this.#read(previousRows, currentRead, pending));
       })
       .finally(() => {
         this.#currentRead = undefined;
       });
-    const currentRead: OngoingRead<Row> = { result, writes, hasBegun: false };
+    const currentRead: OngoingRead<Row> = { result, writes, hasBegun: false, isAsRead: true };
     return currentRead;
   }
 
   async #read(
     previousRows: Rows<Row> | undefined,
-    writes: readonly ((getRows: Rows<Row>) => void)[],
+    ongoing: OngoingRead<Row>,
     pending: ReadonlyMap<string, PendingWrite<Row>>,
   ): Promise<SnapshotRead<Row>> {
     const startedAt = this.#options.now();
@@ -255,12 +268,13 @@ export class Snapshot<Row> {
       if (!isApplied && readAt <= write.untilMs) write.overlay(getRows);
       else if (this.#pendingWrites.get(getKey) === write) this.#pendingWrites.delete(getKey);
     }
-    for (const write of writes) write(getRows);
+    for (const write of ongoing.writes) write(getRows);
     this.#lastUsedAt = readAt;
     this.#latest = {
       rows: getRows,
       before: previousRows,
       isOneMoment: list.isOneMoment,
+      isAsRead: ongoing.isAsRead,
       beganAt: startedAt,
       readAt,
     };
@@ -273,6 +287,8 @@ interface SnapshotRead<Row> {
   /** The previous reading, if it was still in use when this one was requested. */
   readonly before: Rows<Row> | undefined;
   readonly isOneMoment: boolean;
+  /** Whether no row was taken out since that the service doesn't know. */
+  isAsRead: boolean;
   readonly beganAt: number;
   /** When the previous reading ended. */
   readonly readAt: number;
@@ -283,6 +299,7 @@ interface OngoingRead<Row> {
   /** The own writes meanwhile, in their order. */
   readonly writes: ((getRows: Rows<Row>) => void)[];
   hasBegun: boolean;
+  isAsRead: boolean;
 }
 
 /** Apart from the keys, which may be any text. */

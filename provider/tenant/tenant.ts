@@ -354,7 +354,7 @@ export class Tenant {
     const before = rows.find((row) => row.email === stored.email) ?? rowThatCounts(rows, email);
     const row = rowAfterEdit(before, stored, email);
     const replaced = before === undefined ? undefined : nameOfVipRow(before);
-    if (replaced !== undefined) this.#vips.forget(replaced);
+    if (replaced !== undefined) this.#vips.remove(replaced);
     this.#vips.put(row);
     return row;
   }

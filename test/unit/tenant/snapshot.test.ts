@@ -269,6 +269,40 @@ describe("own writes that the service's list shows late", () => {
   });
 });
 
+describe("a row that the service doesn't know", () => {
+  it("is missing once a later reading misses it too", async () => {
+    const { snapshot, inOnePage, readings } = harness();
+    inOnePage();
+    await snapshot.rows();
+    snapshot.forget("1");
+    expect((await snapshot.rows()).get("1")).toBeUndefined();
+    expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
+    await snapshot.secondOpinion(misses("2"));
+    expect(readings()).toBe(2);
+  });
+
+  it("isn't missing by a reading that was asked for before, and began after", async () => {
+    const { snapshot } = harness();
+    await snapshot.rows();
+    const fresh = snapshot.fresh();
+    snapshot.forget("1");
+    expect((await fresh).get("1")).toBeDefined();
+  });
+
+  it("isn't missing by a reading that was under way", async () => {
+    const { snapshot, hold, readings } = harness();
+    await snapshot.rows();
+    const release = hold();
+    const underWay = snapshot.fresh();
+    for (let turns = 0; turns < 4; turns += 1) await turn();
+    snapshot.forget("1");
+    release();
+    await underWay;
+    expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
+    expect(readings()).toBe(3);
+  });
+});
+
 describe("a list that may hide what an earlier run wrote", () => {
   it("is read again with growing pauses, until 3 s after the first reading", async () => {
     const { snapshot, readings, now } = harness();
