@@ -1,6 +1,24 @@
 import type { Rows } from "./rows";
 import type { Snapshot } from "./snapshot";
 
+/**
+ * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs any more.
+ * All callers share the delays and the readings, which the process makes once.
+ *
+ * @param isDoubtful whether a write that the lists don't show yet could be why the result is as it is.
+ */
+export async function readConfirmed<T>(
+  tenant: { readLater(list: "entries" | "vips"): Promise<boolean> },
+  list: "entries" | "vips",
+  read: () => Promise<T>,
+  isDoubtful: (result: T) => boolean,
+): Promise<T> {
+  for (;;) {
+    const result = await read();
+    if (!isDoubtful(result) || !(await tenant.readLater(list))) return result;
+  }
+}
+
 /** How to confirm that a row is missing, or differs from the state. */
 export interface ConfirmOptions<Row> {
   /** Whether a state or a person says that the row exists, so a list without it may lag. Default: true. */

@@ -1,3 +1,4 @@
+export { readConfirmed } from "./confirmation";
 export {
   type EntryQuery,
   isAbout,

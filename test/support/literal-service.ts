@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ProviderProcess } from "./provider-process";
+import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 import { textOf } from "./request-text";
 
 /** A row of the allow/deny list, as it goes over the wire. */
@@ -35,8 +35,8 @@ export interface LiteralServiceOptions {
   readonly permitsDuplicates?: boolean;
   /** How many reads of a list a row that was just created is missing from. Default: 0. */
   readonly readsBehind?: number;
-  /** How many reads of each list show the rows from before a change or a deletion. Default: 0. */
-  readonly changesBehind?: number;
+  /** How many reads of each list, or of one of the two, show the rows from before a change or a deletion. Default: 0. */
+  readonly changesBehind?: number | Partial<Record<"allow" | "deny", number>>;
 }
 
 /** The body of a write of VIPs. */
@@ -59,6 +59,8 @@ export class LiteralService implements AsyncDisposable {
   beforeDelete: (id: string) => void = () => {};
   /** Whether a change or deletion of an entry is answered by 404, and not done. */
   answers404 = false;
+  /** How many reads of a list there were. */
+  reads = 0;
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
@@ -102,9 +104,13 @@ export class LiteralService implements AsyncDisposable {
   }
 
   #fallBehind(): void {
-    const reads = this.#options.changesBehind ?? 0;
+    const { changesBehind = 0 } = this.#options;
     const rows = this.entries.map((entry) => ({ ...entry }));
-    this.#stale = { rows, left: { allow: reads, deny: reads } };
+    const left =
+      typeof changesBehind === "number"
+        ? { allow: changesBehind, deny: changesBehind }
+        : { ...changesBehind };
+    this.#stale = { rows, left };
   }
 
   #insert(entry: Partial<LiteralEntry>): LiteralEntry {
@@ -173,7 +179,10 @@ export class LiteralService implements AsyncDisposable {
     const id = decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(url.pathname)?.[1] ?? "");
     if (method === "DELETE") this.beforeDelete(id);
     const row = this.entries.find((one) => one.id === id);
-    if (method === "GET") return results(this.#page(url));
+    if (method === "GET") {
+      if (url.searchParams.get("page_size") === "200") this.reads += 1;
+      return results(this.#page(url));
+    }
     if (method === "POST") return this.#create(body, results);
     if (row === undefined || this.answers404) return [404, { error: "no such entry" }];
     this.#fallBehind();
@@ -233,9 +242,13 @@ export interface LiteralTenant extends AsyncDisposable {
   readonly provider: ProviderProcess;
 }
 
-export async function literalTenant(options: LiteralServiceOptions = {}): Promise<LiteralTenant> {
+export async function literalTenant(
+  options: LiteralServiceOptions = {},
+  process: Pick<ProviderProcessOptions, "hasRealPauses"> = {},
+): Promise<LiteralTenant> {
   const service = await LiteralService.start(options);
   const provider = await ProviderProcess.start({
+    ...process,
     environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
   });
   return {

@@ -136,11 +136,15 @@ export const TENANT_ERRORS = {
     means:
       "The service says that a mailbox is a VIP already, and its list did not show it. The mailbox is in the stack's state.",
     example:
-      "The service answered that lena.hartmann@acme.example is a VIP already, but its list did not show it for 3 s. The list may lag behind (eventual consistency). The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console.",
+      "The service answered that lena.hartmann@acme.example is a VIP already, but its list did not show it for 3 s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console, and declare the address that it shows.",
     causes: [
       "the service's list lags behind its answers (eventual consistency), as when somebody added the mailbox a moment ago",
+      "the address is an alias, and its primary mailbox is a VIP; a `VipList` then removes no VIP in the same run",
     ],
-    remedies: ["Run again in a minute.", "If it fails again, look at the mailbox in the service's console."],
+    remedies: [
+      "Run again in a minute.",
+      "If it fails again, look at the mailbox in the service's console, and declare the address that it shows.",
+    ],
     next: "pulumi up --refresh",
   },
   ERR_VIP_ALIAS: {

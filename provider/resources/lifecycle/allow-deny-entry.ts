@@ -20,7 +20,7 @@ import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { isAbout, keyOfValue } from "../../tenant";
+import { isAbout, keyOfValue, readConfirmed } from "../../tenant";
 import { declarableEntry } from "./declarable";
 import { patch, takeOver } from "./entry-changes";
 import { assertNoConflict, conflictingRow, describeConflict } from "./entry-conflicts";
@@ -39,7 +39,7 @@ import {
   resourceId,
   stateOf,
 } from "./entry-state";
-import { ensureEntry, findManagedEntry } from "./entry-writes";
+import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import { describeEntry, MovedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
@@ -80,8 +80,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
-    if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     const before = await findManagedEntry(inputs, context);
+    if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     await context.confirmTenant("entries");
     const row = await ensureEntry(inputs, context);
     if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
@@ -138,19 +138,15 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     await confirmTenant("entries");
     if (row === undefined) return undefined;
     const freshState = stateOf(id, row, state);
-    let current = await addConflict(id, freshState, context);
-    // A list that lags may still show what the last run removed.
-    while (current.conflict !== undefined && state.conflict === undefined) {
-      if (!(await tenant.readLater("entries"))) break;
-      current = await addConflict(id, freshState, context);
-    }
+    const current = await addConflict(id, freshState, context, state.conflict);
     if (current.conflict !== undefined) say(describeConflict(current, current.conflict));
     return { id: resourceId(row), state: current, inputs: declaredValues(ENTRY_FIELDS, { ...freshState }) };
   },
 
   async update(id, state, inputs, context) {
     if (isEntryUnchanged(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
-    const resultState = await addConflict(id, await updateEntry(id, state, inputs, context), context);
+    const updatedState = await updateEntry(id, state, inputs, context);
+    const resultState = await addConflict(id, updatedState, context, state.conflict);
     if (resultState.conflict !== undefined) context.say(describeConflict(resultState, resultState.conflict));
     return resultState;
   },
@@ -265,45 +261,57 @@ async function updateEntry(
   const isRemovingOthers = isMove || inputs.adopt === true;
   const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && isOfScope(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
-  let current = await tenant.findEntry(query);
   // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
-  // lists may still show it as it was before the last run.
+  // lists may still show either as it was before the last run.
   const findRowOnTargetList = async () =>
     isMove ? await findRowOnList(inputs.list, inputs, entryId, tenant) : undefined;
-  let targetRow = await findRowOnTargetList();
-  if (targetRow !== undefined && current?.id === entryId) {
-    current = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
-    targetRow = await findRowOnTargetList();
-  }
-  let ownRow = resolveStateRow(current, state, entryId, tenant);
+  const isListed = (await tenant.findEntry(query))?.id === entryId;
+  if (isListed && (await findRowOnTargetList()) !== undefined)
+    await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
+  const targetRow = await readConfirmed(
+    tenant,
+    "entries",
+    findRowOnTargetList,
+    (row) => row !== undefined && isAsDeclared(row, inputs),
+  );
+  const current = await tenant.findEntry(query);
+  const ownRow = resolveStateRow(current, state, entryId, tenant);
   const removeOthers = async () => {
     if (isRemovingOthers)
       await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
   };
-  let remainingRow = current;
-  if (ownRow !== undefined) {
+  // What no list shows is asked for by its id in any case.
+  const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
+  for (const row of ownRow === undefined ? [] : [targetRow, ownRow].filter(isDefined)) {
+    const difference = differenceOf(row, inputs);
+    const changeBody = row === targetRow ? difference : { ...change, ...difference, ...requestedFields };
     try {
-      const row = targetRow ?? ownRow;
-      const targetChange = differenceOf(row, inputs);
-      // What no list shows is asked for by its id in any case.
-      const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
-      const changeBody =
-        targetRow === undefined ? { ...change, ...targetChange, ...requestedFields } : targetChange;
       const resultState =
         Object.keys(changeBody).length === 0 ? row : await patch(tenant, row.id, changeBody, inputs);
       await removeOthers();
       return stateOf(id, resultState, inputs);
     } catch (error) {
+      // It is gone, and no longer listed.
       if (!(error instanceof NotFoundError)) throw error;
     }
-    if (current?.id === entryId) remainingRow = await tenant.findEntry(query);
-    ownRow = undefined;
   }
   // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-  if (remainingRow === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
-  const row = await takeOver(remainingRow, inputs, context);
-  await removeOthers();
-  return stateOf(id, row, inputs);
+  const remainingRow = await readConfirmed(
+    tenant,
+    "entries",
+    () => tenant.findEntry(query),
+    (row) => row !== undefined && isAsDeclared(row, inputs),
+  );
+  if (remainingRow !== undefined) {
+    try {
+      const row = await takeOver(remainingRow, inputs, context);
+      await removeOthers();
+      return stateOf(id, row, inputs);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+  return stateOf(id, await ensureEntry(inputs, context), inputs);
 }
 
 /**
@@ -333,14 +341,24 @@ function resolveStateRow(
   };
 }
 
-/** A state with what conflicts with the entry, where something does. */
+/**
+ * A state with what conflicts with the entry, where something does.
+ *
+ * @param knownConflict the conflict as of the last run. A new one may be a row that an earlier run removed, and the lists still show.
+ */
 async function addConflict(
   id: string,
   state: AllowDenyEntryState,
   context: Context,
+  knownConflict?: string,
 ): Promise<AllowDenyEntryState> {
   const isManagedHere = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
-  const row = await conflictingRow(state, context, isManagedHere);
+  const row = await readConfirmed(
+    context.tenant,
+    "entries",
+    () => conflictingRow(state, context, isManagedHere),
+    (found) => found !== undefined && knownConflict === undefined,
+  );
   return row === undefined ? state : { ...state, conflict: describeEntry(row) };
 }
 

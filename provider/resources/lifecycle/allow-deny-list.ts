@@ -14,6 +14,7 @@ import {
 import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
+import { readConfirmed } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows } from "./entry-match";
@@ -110,10 +111,13 @@ async function observe(
 ): Promise<Observed> {
   const { tenant } = context;
   const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
-  let match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
+  const match = await readConfirmed(
+    tenant,
+    "entries",
+    async () => new EntryMatch(known, keyedRows(await tenant.allEntries())),
+    (result) => sure && isStaleMatch(result, expected),
+  );
   if (sure) {
-    while (isStaleMatch(match, expected) && (await tenant.readLater("entries")))
-      match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
     await Promise.all(
       match.missing.map(async (key) => {
         const entry = readEntry(key, known[key] ?? "");
@@ -136,12 +140,16 @@ async function observe(
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
-/** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
+/**
+ * Whether something isn't as the state has it: the list may lag behind the last run, which may have removed what the state doesn't have.
+ * What nobody declared, no run wrote.
+ */
 function isStaleMatch({ missing, found }: EntryMatch, expected: KeyedList): boolean {
   if (missing.some((key) => Object.hasOwn(expected, key))) return true;
   return [...found].some(([key, row]) => {
-    const text = expected[key];
-    return text !== undefined && !isUnmanaged(text) && encodeFoundRow(key, text, row) !== text;
+    const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
+    if (text === undefined) return true;
+    return !isUnmanaged(text) && encodeFoundRow(key, text, row) !== text;
   });
 }
 

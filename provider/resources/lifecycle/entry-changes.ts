@@ -57,13 +57,12 @@ async function sendChange(
   change: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
-  const isListed = tenant.knownEntry(id) !== undefined;
   let row: AllowDenyEntryRow;
   try {
     row = await tenant.updateEntry(id, change);
   } catch (error) {
     if (error instanceof ConflictError) throw await buildCollisionError(error, id, inputs, tenant);
-    if (error instanceof NotFoundError && isListed) await assertNotStillListed(error, id, inputs, tenant);
+    if (error instanceof NotFoundError) await assertNotStillListed(error, id, inputs, tenant);
     throw error;
   }
   if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;

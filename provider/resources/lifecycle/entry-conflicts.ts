@@ -2,9 +2,10 @@ import type { AllowDenyEntryRow } from "../../client";
 import { LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
 import { printable, quote } from "../../settings/text";
+import { readConfirmed } from "../../tenant";
 import { type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry } from "./errors";
-import type { Context } from "./lifecycle";
+import { type Context, isDefined } from "./lifecycle";
 
 /**
  * Finds the row on the other list that conflicts with an entry of the same value, if this program neither declares nor manages
@@ -51,7 +52,13 @@ export async function assertNoConflict(
   context: Context,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<void> {
-  const allowRow = await conflictingAllow(entry, context, isLeftAlone);
+  // The lists may still show one that an earlier run removed.
+  const allowRow = await readConfirmed(
+    context.tenant,
+    "entries",
+    () => conflictingAllow(entry, context, isLeftAlone),
+    isDefined,
+  );
   if (allowRow !== undefined) throw conflictOf(entry, allowRow);
 }
 

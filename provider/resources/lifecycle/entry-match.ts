@@ -1,13 +1,16 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { sameListText } from "../../settings/comparable";
 import {
   anotherKey,
+  asDeclared,
   type KeyedList,
   keyOfEntry,
   type ListedEntry,
   readEntry,
 } from "../../settings/keyed-list";
 import { writtenSoFirst } from "../../tenant";
+import { textOfRow } from "./list-entries";
 
 /** Matches rows of the tenant with keys of a keyed list, and collects the other rows. Plans and runs share it, so they agree. */
 export class EntryMatch {
@@ -36,8 +39,12 @@ export class EntryMatch {
       }
       const equalRows = rowsOfKey ?? findRowsWithoutScope(entry, this.#byKey);
       const candidates = equalRows.length < 2 ? equalRows : writtenSoFirst(equalRows, entry.value);
+      const isOnList = (candidate: AllowDenyEntryRow): boolean => candidate.list === entry.list;
+      const isAsKnown = (candidate: AllowDenyEntryRow): boolean =>
+        isOnList(candidate) && sameListText(textOfRow(candidate, entry), asDeclared(text ?? ""));
       const row =
-        candidates.find((candidate) => candidate.list === entry.list) ??
+        (candidates.length < 2 ? undefined : candidates.find(isAsKnown)) ??
+        candidates.find(isOnList) ??
         candidates.find((candidate) => !this.#assigned.has(candidate));
       if (row === undefined) missing.push(key);
       else this.take(key, row);

@@ -3,7 +3,7 @@ import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { LISTS } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import { printable } from "../../settings/text";
-import { type Deletion, isAbout, type Tenant } from "../../tenant";
+import { type Deletion, isAbout, readConfirmed, type Tenant } from "../../tenant";
 import { type EntryPlace, holdKeyOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
@@ -24,34 +24,54 @@ export async function clearOtherList(
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const listedRows = await tenant.entriesOfValue(entry);
   const { named } = entry;
-  const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
-  const rows = isListed ? listedRows : [...listedRows, named];
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
     row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
-  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isRemaining(row) && !isRemovedScope(row) });
-  const removableRows = rows.filter(
-    (row) =>
-      LISTS.some((list) => list === row.list) &&
-      isRemovedScope(row) &&
-      !isDeclared(keyOf(row, entry)) &&
-      isRemaining(row),
+  const findRows = async () => {
+    const listedRows = await tenant.entriesOfValue(entry);
+    const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
+    const rows = isListed ? listedRows : [...listedRows, named];
+    const removableRows = rows.filter(
+      (row) =>
+        LISTS.some((list) => list === row.list) &&
+        isRemovedScope(row) &&
+        !isDeclared(keyOf(row, entry)) &&
+        isRemaining(row),
+    );
+    const leftRows = rows.filter(
+      (row) => isRemaining(row) && !isRemovedScope(row) && !isDeclared(keyOf(row, entry)),
+    );
+    return { leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
+  };
+  // The lists may still show one that an earlier run removed.
+  const { leftRows, removableRows, unremovableRow } = await readConfirmed(
+    tenant,
+    "entries",
+    findRows,
+    (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
   );
+  sayLeftRows(entry, leftRows, { isDeclared, say, isLeft: () => true });
   const [first] = removableRows;
   if (first === undefined) return;
-  const unremovableRow = removableRows.find((row) => !isRemovable(row));
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
       `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
     );
   }
   const removedRows = await removeRows(removableRows, entry, tenant);
-  if (removedRows.length === 0) return;
+  if (removedRows.length > 0) sayRemovedDuplicates({ ...entry, list: first.list }, removedRows, { say });
+}
+
+/** Reports the duplicates of an entry that were removed from a list. */
+export function sayRemovedDuplicates(
+  { value, list }: { readonly value: string; readonly list: string },
+  removedRows: readonly AllowDenyEntryRow[],
+  { say }: Pick<Context, "say">,
+): void {
   say(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removedRows.map(describeEntry).join(" | ")}`,
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(value)} from the ${list} list: ${removedRows.map(describeEntry).join(" | ")}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { type AllowDenyEntryRow, ConflictError, EmailSecurityError } from "../../client";
+import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { LISTS } from "../../settings/assumptions";
 import { sameComment } from "../../settings/comparable";
@@ -7,7 +7,7 @@ import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { describeDetails } from "../../settings/standing-text";
 import { canonicalComment, printable, quote } from "../../settings/text";
-import type { CreatedEntry, Tenant } from "../../tenant";
+import { type CreatedEntry, readConfirmed, type Tenant } from "../../tenant";
 import { patch, takeOver } from "./entry-changes";
 import { conflictingAllow, conflictOf } from "./entry-conflicts";
 import { clearOtherList, removeRow } from "./entry-removal";
@@ -57,18 +57,38 @@ export async function ensureEntry(
 
 /**
  * Finds the entry at the service. If a resource's state names it, for example before a rename, one reading without it, or with
- * it on the other list, isn't sufficient.
+ * it on the other list, isn't sufficient. If no state names it, one reading that shows it isn't: an earlier run may have removed
+ * it moments ago.
  */
 export async function findManagedEntry(
-  entry: EntryPlace,
-  { tenant, isManaged }: Context,
+  entry: AllowDenyEntryInputs,
+  context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const existingRow = await tenant.findEntry(entry);
+  const { tenant, isManaged } = context;
+  const existingRow = await readConfirmed(
+    tenant,
+    "entries",
+    () => tenant.findEntry(entry),
+    (row) => row !== undefined && isUnproven(row, entry, context),
+  );
   if (isManaged === undefined) return existingRow;
   const matchesState = (row: AllowDenyEntryRow) => isManaged(keyOf(row, entry));
   if (existingRow !== undefined && matchesState(existingRow)) return existingRow;
   const isInState = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
   return isInState ? await tenant.findEntrySurely(entry, { isAsInState: matchesState }) : existingRow;
+}
+
+/**
+ * Whether only the lists say that the service holds a row, and they may lag. Otherwise a resource's state names it, or a change
+ * of it follows, which the service answers by 404 where it is gone.
+ */
+function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: Context): boolean {
+  if (context.isManaged?.(keyOf(row, inputs)) === true) return false;
+  return inputs.adopt !== true || isAsDeclared(row, inputs);
+}
+
+export function isAsDeclared(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
+  return Object.keys(differenceOf(row, inputs)).length === 0;
 }
 
 async function ensureUnlocked(
@@ -77,6 +97,45 @@ async function ensureUnlocked(
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
+  const goneIds = new Set<string>();
+  for (;;) {
+    const { row, conflict, duplicates } = await readConfirmed(
+      tenant,
+      "entries",
+      () => findExisting(inputs, context, isLeftAlone),
+      (found) =>
+        found.conflict === undefined
+          ? found.row !== undefined && isUnproven(found.row, inputs, context)
+          : found.row !== undefined || !inputs.adopt,
+    );
+    if (conflict !== undefined && (row !== undefined || !inputs.adopt)) throw conflictOf(inputs, conflict);
+    // One that adopts takes over the allow, whether or not the service would hold both.
+    const adoptedRow = row ?? conflict;
+    if (adoptedRow === undefined) break;
+    if (row !== undefined) sayTwins([[row, duplicates]], describeEntry, context);
+    try {
+      const result = await adoptEntry(adoptedRow, inputs, context);
+      if (conflict !== undefined) {
+        const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
+        await clearOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
+      }
+      return result;
+    } catch (error) {
+      // The lists still showed it: it is gone, and no longer listed.
+      if (!(error instanceof NotFoundError) || goneIds.has(adoptedRow.id)) throw error;
+      goneIds.add(adoptedRow.id);
+    }
+  }
+  return await createUnlocked(inputs, context);
+}
+
+/** Finds what the service holds of an entry: of duplicates, the one that is as declared; and the allow that conflicts with it. */
+async function findExisting(
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+) {
+  const { tenant } = context;
   const existingRow = await tenant.findEntry(inputs);
   // An allow of the same scope is the entry itself, which is on the wrong list.
   const conflict = await conflictingAllow(
@@ -84,16 +143,14 @@ async function ensureUnlocked(
     context,
     (row) => isOfScope(row, inputs) || isLeftAlone?.(row) === true,
   );
-  // One that adopts takes over the allow, whether or not the service would hold both.
-  if (conflict !== undefined && inputs.adopt && existingRow === undefined) {
-    const row = await adoptEntry(conflict, inputs, context);
-    const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-    await clearOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
-    return row;
-  }
-  if (conflict !== undefined) throw conflictOf(inputs, conflict);
-  if (existingRow !== undefined)
-    return await adoptEntry(await pickDeclaredDuplicate(existingRow, inputs, context), inputs, context);
+  if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
+  const duplicates = duplicatesOf(existingRow, await tenant.entriesOfValue(inputs));
+  const row = duplicates.find((one) => isAsDeclared(one, inputs)) ?? existingRow;
+  return { row, conflict, duplicates };
+}
+
+async function createUnlocked(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
+  const { tenant } = context;
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry(
@@ -107,19 +164,6 @@ async function ensureUnlocked(
   // A service that answers success with an entry that stood there before has created nothing that could be undone.
   if (!created.isNew) return await adoptEntry(created.row, inputs, context);
   return await settleCreated(created.row, inputs, tenant);
-}
-
-/** Of several entries that are one, by the form in which values are compared, the one that is as declared. */
-async function pickDeclaredDuplicate(
-  existingRow: AllowDenyEntryRow,
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow> {
-  const duplicates = duplicatesOf(existingRow, await context.tenant.entriesOfValue(inputs));
-  if (duplicates.length < 2) return existingRow;
-  const chosen = duplicates.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? existingRow;
-  sayTwins([[chosen, duplicates]], describeEntry, context);
-  return chosen;
 }
 
 /**
@@ -168,11 +212,12 @@ async function adoptEntry(
   const isManaged = context.isManaged?.(keyOf(existing, inputs)) === true;
   if (inputs.adopt || isManaged) {
     holdTakenOver(existing, inputs, context);
+    const row = await takeOver(existing, inputs, context);
     const action = isManaged ? "Changed in place, not replaced:" : "Took over";
     context.say(
       `${action} ${describeEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
     );
-    return await takeOver(existing, inputs, context);
+    return row;
   }
   throw new AlreadyExistsError(
     `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +

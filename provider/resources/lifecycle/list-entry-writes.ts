@@ -6,13 +6,13 @@ import { asDeclared, entryKey, keyOfEntry, type ListedEntry } from "../../settin
 import type { AllowDenyListInputs } from "../../settings/list-arguments";
 import { prunes } from "../../settings/list-mode";
 import { readPatterns } from "../../settings/list-safeguards";
-import { isAbout, keyOfValue } from "../../tenant";
+import { isAbout, keyOfValue, readConfirmed } from "../../tenant";
 import { takeOver } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { keyOfRow } from "./entry-match";
-import { clearOtherList, removeRow, sayLeftRows } from "./entry-removal";
+import { clearOtherList, removeRow, sayLeftRows, sayRemovedDuplicates } from "./entry-removal";
 import { holdKeyOf, isOfScope, keyOf } from "./entry-state";
-import { ensureEntry, findManagedEntry } from "./entry-writes";
+import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import {
   AlreadyExistsError,
   describeEntry,
@@ -31,6 +31,8 @@ export class EntryWork {
   readonly #context: Context;
   /** The entries that go, by what they are about. */
   readonly #removedByValue: ReadonlyMap<string, ListedEntry>;
+  /** The same by value, scope and list. Several keys have the same where the tenant holds duplicates. */
+  readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The keys that go, or are declared and may have to come over from the other list. */
   readonly #leavingKeys: ReadonlySet<string>;
   /** The keys that the state holds, each with its entry as it was then. */
@@ -48,6 +50,7 @@ export class EntryWork {
     this.#inputs = inputs;
     this.#context = context;
     this.#removedByValue = new Map(removed.map(([, entry]) => [naturalKeyOf(entry), entry]));
+    this.#removedByEntry = Map.groupBy(removed, ([, entry]) => entryKey(entry));
     this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#knownEntries = new Map(entriesOf(plan.known));
     this.#ignoredPatterns = readPatterns(inputs.ignore);
@@ -107,16 +110,18 @@ export class EntryWork {
     // What this list prunes is removed once a refresh has shown it.
     const isLeftAlone = (row: AllowDenyEntryRow): boolean =>
       prunes(this.#inputs.mode, row.list) || this.#isIgnored(row);
+    const declared = { ...entry, adopt: this.#inputs.adopt ?? false };
     if (knownEntry === undefined) {
-      await findManagedEntry(entry, context);
+      await findManagedEntry(declared, context);
       const row = await this.#findReplacedRow(entry);
       if (row !== undefined) {
         await assertNoConflict(entry, context, (row) => isOfScope(row, entry) || isLeftAlone(row));
         this.#adoptedRowIds.add(row.id);
         this.#movedKeys.add(keyOfRow(row));
-        await takeOver(row, entry, context);
-        if (row.list !== entry.list) await this.#removeFromOtherList(entry);
-        return;
+        if (await this.#tryUpdateRow(row, entry)) {
+          if (row.list !== entry.list) await this.#removeFromOtherList(entry);
+          return;
+        }
       }
     } else {
       // What a move leaves behind, or a list that adopts finds, is removed afterwards.
@@ -126,16 +131,17 @@ export class EntryWork {
         context,
         (row) => (isRemovingOthers && isOfScope(row, entry)) || isLeftAlone(row),
       );
-      const rows = await this.#findRowsConfirmed(entry, key, this.#createStateTest(key, knownEntry));
-      const ownRow = rows.find((row) => row.list === knownEntry.list);
-      const targetRow = rows.find((row) => row.list === entry.list);
-      const row = ownRow ?? targetRow;
-      if (ownRow !== undefined && targetRow !== undefined && ownRow !== targetRow) {
+      const matchesState = this.#createStateTest(key, knownEntry);
+      const rows = await this.#findRowsConfirmed(entry, key, matchesState);
+      const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
+      if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
         // A service may hold it on both lists: then what is left on the other one goes.
-        await takeOver(targetRow, entry, context);
-        await this.#removeFromOtherList(entry);
-        return;
+        if (await this.#tryUpdateRow(targetRow, entry)) {
+          await this.#removeFromOtherList(entry);
+          return;
+        }
       }
+      const row = ownRow ?? targetRow;
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
@@ -143,7 +149,34 @@ export class EntryWork {
         return;
       }
     }
-    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, isLeftAlone);
+    await ensureEntry(declared, context, isLeftAlone);
+  }
+
+  /**
+   * Finds the row of a known entry on its list, and one on the list to which it moves. Where both are there, the lists may still show
+   * either as it was before an earlier run: one row can't be on two lists, and one that is as declared may be gone.
+   */
+  async #findMove(
+    entry: ListedEntry,
+    knownEntry: ListedEntry,
+    rows: readonly AllowDenyEntryRow[],
+    matchesState: (row: AllowDenyEntryRow) => boolean,
+  ) {
+    const pick = (found: readonly AllowDenyEntryRow[]) => {
+      const onList = found.filter((row) => row.list === knownEntry.list);
+      const ownRow = onList.find(matchesState) ?? onList[0];
+      const isMove = knownEntry.list !== entry.list;
+      return { ownRow, targetRow: isMove ? found.find((row) => row.list === entry.list) : undefined };
+    };
+    const move = pick(rows);
+    if (move.ownRow === undefined) return move;
+    return await readConfirmed(
+      this.#context.tenant,
+      "entries",
+      async () => pick(await this.#findRows(entry)),
+      ({ ownRow, targetRow }) =>
+        targetRow !== undefined && (ownRow?.id === targetRow.id || isAsDeclared(targetRow, entry)),
+    );
   }
 
   /** Removes what is left on the other list of an entry that was moved from there. */
@@ -273,21 +306,51 @@ export class EntryWork {
       (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
     );
     if (rowsHere.length === 0 && movedRow !== undefined) throw new ChangedError("moved", movedRow);
-    await this.#logRemaining(entry, rowsHere);
-    // A service may hold the same entry twice.
-    for (const row of rowsHere) {
-      if (!matchesShown(row)) throw new ChangedError("changed", row);
+    // A service may hold the same entry twice, and differing ones of the same value: of those, another key that goes has its own, and one
+    // that no preview has shown stays.
+    const ownRows = rowsHere.filter(matchesShown);
+    const otherTests = this.#getOtherRemovals(key, entry);
+    const undeclaredRows = rowsHere.filter(
+      (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
+    );
+    const [changedRow] = undeclaredRows;
+    if (ownRows.length === 0 && changedRow !== undefined) throw new ChangedError("changed", changedRow);
+    await this.#logRemaining(
+      entry,
+      rowsHere.filter((row) => !undeclaredRows.includes(row)),
+      undeclaredRows,
+    );
+    const deletedRows: AllowDenyEntryRow[] = [];
+    for (const row of ownRows) {
       const isUnchanged = (currentRow: AllowDenyEntryRow) =>
         currentRow.list === row.list &&
         currentRow.verdict_scope === row.verdict_scope &&
         hasSameNaturalKey(currentRow, row) &&
         !isDeclared(keyOf(currentRow, entry));
-      await removeRow(row, entry, isUnchanged, tenant);
+      if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") deletedRows.push(row);
     }
+    const duplicates = key === keyOfEntry(entry) ? deletedRows.slice(1) : deletedRows;
+    if (duplicates.length > 0) sayRemovedDuplicates(entry, duplicates, this.#context);
   }
 
-  /** Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages. */
-  async #logRemaining(entry: ListedEntry, removedRows: readonly AllowDenyEntryRow[]): Promise<void> {
+  /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */
+  #getOtherRemovals(key: string, entry: ListedEntry): ((row: AllowDenyEntryRow) => boolean)[] {
+    const sameEntries = this.#removedByEntry.get(entryKey(entry)) ?? [];
+    return sameEntries.flatMap(([otherKey, other]) =>
+      otherKey === key ? [] : [this.#createStateTest(otherKey, other)],
+    );
+  }
+
+  /**
+   * Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages.
+   *
+   * @param undeclaredRows rows of the entry itself that no preview has shown.
+   */
+  async #logRemaining(
+    entry: ListedEntry,
+    removedRows: readonly AllowDenyEntryRow[],
+    undeclaredRows: readonly AllowDenyEntryRow[],
+  ): Promise<void> {
     const { tenant, isHeldElsewhere } = this.#context;
     const isRemaining = (row: AllowDenyEntryRow): boolean =>
       !removedRows.includes(row) &&
@@ -295,7 +358,8 @@ export class EntryWork {
       !this.#isIgnored(row) &&
       !prunes(this.#inputs.mode, row.list) &&
       !isHeldElsewhere(holdKeyOf(row));
-    sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft: isRemaining });
+    const isLeft = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
+    sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft });
   }
 
   /** Whether the state has the entry on this list. */

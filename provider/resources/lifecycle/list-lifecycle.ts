@@ -7,6 +7,7 @@ import { prunes, prunesAny } from "../../settings/list-mode";
 import { ignoring, judge, readPatterns, removals } from "../../settings/list-safeguards";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { readConfirmed } from "../../tenant";
 import { GuardError, ListNotAppliedError, NotImportableError, PrunedByNextRunError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
@@ -173,18 +174,19 @@ export function listLifecycle<Inputs extends ListInputs>(
       // A list that prunes allows removes them.
       const isIgnored = prunes(inputs.mode, "allow") ? () => true : ignoring(kind, inputs);
       const observeList = async () => {
-        const { known, others } = await resource.observe(before, context, { sure: true });
+        const sentences: string[] = [];
+        const observeContext = { ...context, say: (sentence: string) => sentences.push(sentence) };
+        const { known, others } = await resource.observe(before, observeContext, { sure: true });
         const remaining = Object.fromEntries(Object.entries(others).filter((pair) => !isIgnored(...pair)));
-        const namedConflicts = describeNamedConflicts(resource, { known, others }, inputs);
-        return { known, others, conflicts: resource.conflicts(known, remaining), named: namedConflicts };
+        const named = describeNamedConflicts(resource, { known, others }, inputs);
+        return { known, others, conflicts: resource.conflicts(known, remaining), named, sentences };
       };
-      const hasNewConflict = (observation: Awaited<ReturnType<typeof observeList>>) =>
-        (observation.conflicts.length > 0 && !isIncomplete) ||
-        (observation.named !== undefined && conflict === undefined);
-      let observation = await observeList();
       // A list that lags may still show what the last run removed.
-      while (hasNewConflict(observation) && (await context.tenant.readLater(resource.list)))
-        observation = await observeList();
+      const hasNewConflict = ({ conflicts, named }: Awaited<ReturnType<typeof observeList>>) =>
+        (conflicts.length > 0 && !isIncomplete) || (named !== undefined && conflict === undefined);
+      const { tenant } = context;
+      const observation = await readConfirmed(tenant, resource.list, observeList, hasNewConflict);
+      for (const sentence of observation.sentences) context.say(sentence);
       await context.confirmTenant(resource.list);
       const { known, others, conflicts, named } = observation;
       const content = sortedByKey(withShown(kind, known, others, inputs));

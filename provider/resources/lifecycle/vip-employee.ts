@@ -13,6 +13,7 @@ import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { readConfirmed } from "../../tenant";
 import { NotImportableError } from "./errors";
 import { holdVipToPlan, isHeld } from "./held-to-plan";
 import { declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
@@ -71,11 +72,19 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async create(inputs, context) {
     const { tenant, say, hold } = context;
+    const isInState = context.isManaged?.(keyOfVip(inputs.email)) === true;
+    // The list may still show one that an earlier run removed.
+    const before = await readConfirmed(
+      tenant,
+      "vips",
+      () => tenant.findVip(inputs.email),
+      (row) =>
+        row !== undefined && !isInState && (isHeld(context) || sameComment(row.comment, inputs.comment)),
+    );
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
-    const before = await tenant.findVip(inputs.email);
     await context.confirmTenant("vips");
     await sayVipTwins([inputs.email], context);
-    const row = await ensureVip(inputs, tenant);
+    const row = await ensureVip(inputs, tenant, { isInState });
     hold([keyOfVip(inputs.email)]);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
       const commentText =
@@ -139,14 +148,15 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     }
     if (isVipUnchanged(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
     await context.confirmTenant("vips");
-    if (!hasServiceFields(state)) return buildVipState(await ensureVip(inputs, tenant), inputs);
+    if (!hasServiceFields(state))
+      return buildVipState(await ensureVip(inputs, tenant, { isInState: true }), inputs);
     try {
       // The response to the edit has no directory fields, so those of the state are kept.
       return { ...pickDirectoryFields(state), ...buildVipState(await writeComment(inputs, tenant), inputs) };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // There is no stored row: the VIP is gone or automatically detected. The service's list decides.
-      return buildVipState(await ensureVip(inputs, tenant, { storedRow: false }), inputs);
+      return buildVipState(await ensureVip(inputs, tenant, { storedRow: false, isInState: true }), inputs);
     }
   },
 

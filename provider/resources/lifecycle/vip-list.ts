@@ -15,10 +15,10 @@ import { MEMBERS, type VipListInputs } from "../../settings/list-arguments";
 import { prunes } from "../../settings/list-mode";
 import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
-import { isAutomatic } from "../../tenant";
+import { isAutomatic, readConfirmed } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { declarableVip } from "./declarable";
-import { VipAliasError } from "./errors";
+import { NotAppliedError, NotListedError, VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import { listLifecycle } from "./list-lifecycle";
 import { fewOf } from "./list-names";
@@ -72,7 +72,8 @@ export const vipList = listLifecycle<VipListInputs>({
       if (existingRow?.comment !== undefined && !sameComment(existingRow.comment, comment)) {
         if (!Object.hasOwn(plan.known, email)) replacedComments.set(email, existingRow.comment);
       }
-      await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
+      const isInState = Object.hasOwn(plan.known, email) || context.isManaged?.(keyOfVip(email)) === true;
+      await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant, { isInState });
       context.hold([keyOfVip(email)]);
     });
     logReplacedComments(replacedComments, attemptAll, context);
@@ -111,10 +112,17 @@ async function excludeRemoved(
   );
   // Declaring an alias implies that its primary mailbox should be a VIP. An exclusion would be permanent.
   const removedEmails = plan.removed.map(([email]) => email).filter((email) => !aliasedMailboxes.has(email));
+  // The service calls it a VIP and lists it under no address of its own: it may be an alias of any mailbox that goes.
+  const unlisted = attemptAll.failed.find(({ error }) => getCause(error) instanceof NotListedError);
   await attemptAll.all(removedEmails, async (email) => {
     if (isDeclared(keyOfVip(email)) || isHeldElsewhere(keyOfVip(email))) return;
     // The service writes an exclusion even if the mailbox isn't a VIP.
     if ((await tenant.findVipSurely(email)) === undefined) return;
+    if (unlisted !== undefined) {
+      throw new NotAppliedError(
+        `stays a VIP, because ${unlisted.item} may be an alias of it: the service says that ${unlisted.item} is a VIP already, and its list doesn't show that address. An exclusion would be for good. Declare the mailbox that the list shows in place of ${unlisted.item}, then run again.`,
+      );
+    }
     await tenant.removeVip(email);
     excludedEmails.push(email);
   });
@@ -151,8 +159,12 @@ function getVipListName(text: string | undefined): "vip" | undefined {
 }
 
 function findAliasError(error: unknown): VipAliasError | undefined {
-  const cause = error instanceof PartialFailure ? error.cause : error;
+  const cause = getCause(error);
   return cause instanceof VipAliasError ? cause : undefined;
+}
+
+function getCause(error: unknown): unknown {
+  return error instanceof PartialFailure ? error.cause : error;
 }
 
 /** Looks up the VIP list for an import. It omits automatically detected VIPs because detection keeps them. */
@@ -183,9 +195,13 @@ async function observe(
   const { tenant } = context;
   const readRows = async () =>
     new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
-  let rows = await readRows();
+  const rows = await readConfirmed(
+    tenant,
+    "vips",
+    readRows,
+    (result) => sure && isStaleList(known, result, expected),
+  );
   if (sure) {
-    while (isStaleList(known, rows, expected) && (await tenant.readLater("vips"))) rows = await readRows();
     const missing = Object.keys(known).filter((email) => !rows.has(email));
     const confirmedRows = await Promise.all(
       missing.map((email) => tenant.findVipSurely(email, { isExpected: Object.hasOwn(expected, email) })),
@@ -229,7 +245,10 @@ function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): strin
   return sameListText(foundText, before) ? before : foundText;
 }
 
-/** Whether the rows differ from the state, so the list may lag behind the last run. No run wrote the comments of undeclared VIPs. */
+/**
+ * Whether the rows differ from the state, so the list may lag behind the last run, which may have removed what the state doesn't have. No
+ * run wrote the comments of undeclared VIPs.
+ */
 function isStaleList(
   known: KeyedList,
   rows: ReadonlyMap<string, VipEmployeeRow>,
@@ -238,7 +257,7 @@ function isStaleList(
   return Object.keys(known).some((key) => {
     const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
     const row = rows.get(key);
-    if (text === undefined) return false;
+    if (text === undefined) return row !== undefined;
     return row === undefined || (!isUnmanaged(text) && encodeFoundVip(key, text, row) !== text);
   });
 }

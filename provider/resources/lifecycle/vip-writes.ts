@@ -5,7 +5,7 @@ import { sameComment } from "../../settings/comparable";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { describeDetails } from "../../settings/standing-text";
 import { excerpt, harmless, quote } from "../../settings/text";
-import type { Tenant } from "../../tenant";
+import { readConfirmed, type Tenant } from "../../tenant";
 import {
   AutoDetectedError,
   commentAdvice,
@@ -24,22 +24,28 @@ import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 /**
  * Makes the mailbox a VIP with the declared comment: reads the list, adds the mailbox, reads it back, and edits the comment.
  *
- * @param storedInfo whether the service may store a row for the mailbox. If not, the list is refetched, and an existing VIP
- * is added explicitly before its comment is edited.
+ * @param options with `storedRow: false` the service stores no row for the mailbox: the list is refetched, and an existing VIP is
+ * added explicitly before its comment is edited. With `isInState` a state names the VIP. Otherwise an earlier run may have removed what
+ * the list still shows, and the list is refetched unless a change of the comment follows, which the service then answers by 404.
  * @throws {AutoDetectedError} if the service stores no comment for a VIP by automatic detection.
  * @throws {PartialFailure} if the mailbox is a VIP now and a later step failed.
  */
 export async function ensureVip(
   inputs: VipEmployeeInputs,
   tenant: Tenant,
-  storedInfo: { readonly storedRow: boolean } = { storedRow: true },
+  { storedRow = true, isInState }: { readonly storedRow?: boolean; readonly isInState: boolean },
 ): Promise<VipEmployeeRow> {
-  const existingRow = await (storedInfo.storedRow
-    ? tenant.findVip(inputs.email)
-    : tenant.findVipAnew(inputs.email));
+  const existingRow = storedRow
+    ? await readConfirmed(
+        tenant,
+        "vips",
+        () => tenant.findVip(inputs.email),
+        (row) => row !== undefined && !isInState && sameComment(row.comment, inputs.comment),
+      )
+    : await tenant.findVipAnew(inputs.email);
   const row = existingRow ?? (await addAndReadVip(inputs, tenant));
   if (sameComment(row.comment, inputs.comment)) return row;
-  if (storedInfo.storedRow || existingRow === undefined) {
+  if (storedRow || existingRow === undefined) {
     try {
       return await writeComment(inputs, tenant);
     } catch (error) {
@@ -99,7 +105,7 @@ function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVip
   const seconds = LIST_LAG_MS / 1_000;
   if (alreadyVips.length > 0) {
     return new NotListedError(
-      `The service answered that ${email} is a VIP already, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency). The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console.`,
+      `The service answered that ${email} is a VIP already, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console, and declare the address that it shows.`,
     );
   }
   return new ExcludedError(

@@ -98,6 +98,64 @@ describe("an entry that is there twice", () => {
   });
 });
 
+describe("a list's value that the console made twice, with different comments", () => {
+  const twice = ["INC-8", "INC-7"].map((comment) => ({ list: "deny", value: "evil.example", comment }));
+  const other = { "other.example": "deny" };
+
+  it("is removed whole by an exclusive list that a refresh has shown it to", async () => {
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const args = { entries: other, mode: "exclusive", maxRemovalFraction: 1 };
+    await list.up(args);
+    await list.refresh();
+    const { outcome, printed } = await list.up(args);
+    expect(outcome).toBe("updated");
+    expect(printed).toMatch(/Removed a duplicate of evil\.example from the deny list: .*row-/);
+    expect(tenant.service.held()).toEqual(["deny other.example"]);
+    expect(tenant.service.writes).toHaveLength(3);
+    expect(await list.up(args)).toMatchObject({ outcome: "same" });
+  });
+
+  it.each([false, true])(
+    "keeps the row that an additive list didn't declare; with a refresh: %s",
+    async (refreshes) => {
+      await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+      const list = new ManagedResource(tenant, "allowDenyList");
+      const entries = { "evil.example": "deny: INC-7", ...other };
+      await list.up({ entries });
+      if (refreshes) await list.refresh();
+      expect(list.properties).toMatchObject({ entries });
+      const { outcome, printed } = await list.up({ entries: other });
+      expect([outcome, printed]).toEqual([
+        "updated",
+        expect.stringMatching(/also at the tenant as .*"INC-8"/),
+      ]);
+      expect(list.properties).toMatchObject({ entries: other });
+      expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
+      expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", ""]);
+    },
+  );
+
+  it("is changed in the row that the list declares", async () => {
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny: INC-7" } });
+    await list.up({ entries: { "evil.example": "deny: INC-9" } });
+    expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", "INC-9"]);
+  });
+
+  it("is named once by a refresh that reads the lists several times", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny: INC-7" } });
+    for (const row of twice) tenant.service.add(row);
+    tenant.service.add({ list: "allow", value: "evil.example" });
+    await list.refresh();
+    const printed = (await tenant.provider.printedSoFar()).join("\n");
+    expect(printed.match(/one and the same 3 times/g)).toHaveLength(1);
+  });
+});
+
 describe("a VIP whose mailbox has several spellings", () => {
   it("is added in canonical form, as a list adds it", async () => {
     await using tenant = await literalTenant();

@@ -197,6 +197,31 @@ describe("an alias whose primary mailbox the service makes a VIP", () => {
     expect(list.properties?.["members"]).toEqual(held);
   });
 
+  it("isn't excluded by a list whose alias the service calls a VIP already", async () => {
+    const echoed = aliased();
+    await using tenant = await sandboxTenant({
+      ...echoed,
+      afterHandle: ({ method }, response) => {
+        const { results } = (response.body ?? {}) as { results?: { already_vip?: string[] } };
+        if (method !== "POST" || results?.already_vip === undefined) return undefined;
+        const names = results.already_vip.map((email) => (email === mailbox ? alias : email));
+        return { ...response, body: { status: 200, results: { ...results, already_vip: names } } };
+      },
+    });
+    const list = new ManagedResource(tenant, "vipList");
+    const members = { [mailbox]: "CFO" };
+    await list.up({ members });
+    for (const run of [1, 2]) {
+      const { outcome, reasons } = await list.up({ members: { [alias]: "CFO" } });
+      expect(outcome, `run ${run}`).toBe("partial");
+      expect(reasons.join("\n")).toContain(`${mailbox}: stays a VIP, because ${alias} may be an alias of it`);
+      expect(list.properties?.["members"]).toHaveProperty([mailbox]);
+    }
+    expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
+    expect((await list.up({ members })).outcome).toBe("updated");
+    expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
+  });
+
   it("is told from other aliases of the same request", async () => {
     const counsel = "counsel@acme.example";
     const aliases = { [alias]: mailbox, [counsel]: "lena.hartmann@acme.example" };

@@ -90,7 +90,7 @@ describe("create", () => {
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
     const made = await tenant.provider.resource("vipEmployee").declare(cfo);
     expect(made.properties["addedBy"]).toBe("Dana Reyes (console)");
-    expect(tenant.trace()).toEqual(READ_VIPS);
+    expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
   it("edits the comment of a VIP that is there already", async () => {
@@ -142,7 +142,7 @@ describe("create", () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("vipEmployee").declare({ email: detected });
     expect(made.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
-    expect(tenant.trace()).toEqual(READ_VIPS);
+    expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
   it("adds a VIP by automatic detection explicitly, to store the comment", async () => {

@@ -116,7 +116,9 @@ describe("the life of a VIP list", () => {
     await list.up({
       members: Object.keys(many(300)).map((email) => ({ email: email.toUpperCase(), comment: "Board" })),
     });
-    expect(tenant.trace()).toHaveLength(2);
+    const trace = tenant.trace();
+    expect(trace.filter((line) => !line.startsWith("GET"))).toEqual([]);
+    expect(trace.length).toBeLessThanOrEqual(6 * 2);
     expect(list.properties?.["members"]).toEqual(many(300));
   });
 

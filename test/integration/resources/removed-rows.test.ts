@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { laggingLists } from "../../support/lagging-lists";
+import { type LiteralServiceOptions, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { ManagedResource } from "../../support/managed-resource";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+
+/*
+ * A run removes a row or moves it, and the lists still show it to the next run, which declares the value again: what a stale list shows
+ * isn't there.
+ */
+
+const VALUE = "evil.example";
+const deny = { list: "deny", value: VALUE };
+const allow = { list: "allow", value: VALUE, acceptRisk: "a partner" };
+const ALLOW = "allow (risk accepted: a partner)";
+const mailbox = "yuki.sato@acme.example";
+
+const lagging = (options: LiteralServiceOptions = {}): Promise<LiteralTenant> =>
+  literalTenant({ permitsDuplicates: true, changesBehind: 3, ...options });
+
+const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): ManagedResource =>
+  new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns });
+
+describe("an entry that the run before removed", () => {
+  it("is created again, with the pauses of a real run", async () => {
+    const options = { permitsDuplicates: true, changesBehind: 3 };
+    await using tenant = await literalTenant(options, { hasRealPauses: true });
+    const entry = entryOf(tenant);
+    await entry.up(deny);
+    await entry.destroy();
+    const { outcome, printed } = await entry.up(deny);
+    expect([outcome, printed]).toEqual(["created", ""]);
+    expect(tenant.service.entries.map(({ id }) => id)).toEqual([entry.id]);
+  });
+
+  it.each([false, true])("is created again with another comment; adopting: %s", async (adopt) => {
+    await using tenant = await lagging();
+    const entry = entryOf(tenant);
+    await entry.up({ ...deny, comment: "INC-7" });
+    await entry.destroy();
+    expect(await entry.up({ ...deny, comment: "INC-8", adopt })).toMatchObject({
+      outcome: "created",
+      printed: "",
+    });
+    expect(tenant.service.entries.map(({ id, comment }) => [id, comment])).toEqual([[entry.id, "INC-8"]]);
+  });
+
+  it.each([false, true])("is created on the other list; adopting: %s", async (adopt) => {
+    await using tenant = await lagging();
+    const entry = entryOf(tenant);
+    await entry.up(allow);
+    await entry.destroy();
+    expect(await entry.up({ ...deny, adopt })).toMatchObject({ outcome: "created", printed: "" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it.each([false, true])("is created in another scope on the other list; adopting: %s", async (adopt) => {
+    await using tenant = await lagging();
+    const entry = entryOf(tenant);
+    await entry.up({ ...allow, verdictScope: "graymail" });
+    await entry.destroy();
+    expect(await entry.up({ ...deny, adopt })).toMatchObject({ outcome: "created", printed: "" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is no conflict of an allow", async () => {
+    await using tenant = await lagging();
+    const entry = entryOf(tenant);
+    await entry.up({ ...deny, verdictScope: "graymail" });
+    await entry.destroy();
+    expect(await entry.up(allow)).toMatchObject({ outcome: "created", printed: "" });
+    expect(entry.properties).not.toHaveProperty("conflict");
+  });
+});
+
+it.each(["allowDenyEntry", "allowDenyList"] as const)(
+  "a deny that the console removed doesn't take the place of the allow of an %s that becomes one",
+  async (kind) => {
+    await using tenant = await lagging({ changesBehind: { deny: 3 } });
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(kind === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
+    const { id } = tenant.service.add(deny);
+    await fetch(`${tenant.service.url}/api/v1/settings/allow_deny_entries/${id}`, { method: "DELETE" });
+    expect(
+      await resource.up(kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } }),
+    ).toMatchObject({
+      outcome: "updated",
+    });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  },
+);
+
+describe("an entry of a list that the run before removed", () => {
+  const other = { "worse.example": "deny" };
+
+  it.each([
+    ["as it was", "deny", "deny"],
+    ["with another comment", "deny: INC-7", "deny: INC-8"],
+    ["on the other list", ALLOW, "deny"],
+  ])("is created again %s", async (_how, before, after) => {
+    await using tenant = await lagging();
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { [VALUE]: before, ...other } });
+    await list.up({ entries: other });
+    expect(await list.up({ entries: { [VALUE]: after, ...other } })).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example", "deny worse.example"]);
+  });
+
+  it("is created again by a list that adopts", async () => {
+    await using tenant = await lagging();
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { [VALUE]: ALLOW, ...other } });
+    await list.up({ entries: other });
+    const up = await list.up({ entries: { [VALUE]: "deny", ...other }, adopt: true });
+    expect(up).toMatchObject({ outcome: "updated", printed: "" });
+    expect(tenant.service.held()).toEqual(["deny evil.example", "deny worse.example"]);
+  });
+
+  it.each(["allow", "deny"])("is moved back where the %s list alone lags", async (name) => {
+    await using tenant = await lagging({ changesBehind: { [name]: 3 } });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { [VALUE]: "deny" } });
+    await list.up({ entries: { [VALUE]: ALLOW } });
+    expect(await list.up({ entries: { [VALUE]: "deny" } })).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+});
+
+describe("a VIP that the run before removed", () => {
+  it.each(["vipEmployee", "vipList"] as const)("is added again by a %s", async (kind) => {
+    const lists = laggingLists(0);
+    await using tenant = await sandboxTenant({ ...lists });
+    lists.sandbox = tenant.sandbox;
+    const vip = new ManagedResource(tenant, kind);
+    const args = kind === "vipList" ? { members: { [mailbox]: "CFO" } } : { email: mailbox, comment: "CFO" };
+    await vip.up(args);
+    lists.staleReads = 3;
+    await vip.destroy();
+    expect(await vip.up(args)).toMatchObject({ outcome: "created", printed: "" });
+    expect(tenant.sandbox.vips("acme").map(({ email }) => email)).toContain(mailbox);
+  });
+});
+
+describe("what somebody made in the console", () => {
+  it("is taken over, and the lists are read again once for all resources of a run", async () => {
+    const values = ["a.example", "b.example", "c.example"];
+    await using tenant = await literalTenant({ entries: values.map((value) => ({ list: "deny", value })) });
+    const entries = values.map((value) => entryOf(tenant, value, true));
+    const ups = await Promise.all(entries.map((entry, at) => entry.up({ ...deny, value: values[at] })));
+    expect(ups.map(({ outcome }) => outcome)).toEqual(["created", "created", "created"]);
+    expect(tenant.service).toMatchObject({ writes: [], reads: 2 * 6 });
+  });
+
+  it("is changed where a resource adopts it, and the service's answer is the proof", async () => {
+    await using tenant = await literalTenant({ entries: [{ ...deny, comment: "by hand" }] });
+    expect(await entryOf(tenant).up({ ...deny, comment: "INC-7", adopt: true })).toMatchObject({
+      outcome: "created",
+    });
+    expect(tenant.service).toMatchObject({ writes: ['PATCH row-1 {"comment":"INC-7"}'], reads: 2 });
+  });
+});
+
+describe.each(["allowDenyEntry", "allowDenyList"] as const)("a 404 to a deletion by %s", (kind) => {
+  it("is no proof where a refresh has used the pauses up, and the lists still show the row", async () => {
+    await using tenant = await literalTenant();
+    const args = kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
+    const resource = new ManagedResource(tenant, kind, { name: "one", sharesRuns: true });
+    const drifted = entryOf(tenant, "drifted", true);
+    await resource.up(args);
+    await drifted.up({ list: "deny", value: "gone.example" });
+    tenant.service.entries.pop();
+    await tenant.provider.nextRun();
+    await drifted.refresh();
+    tenant.service.answers404 = true;
+    const { outcome, failures } = await resource.destroy();
+    expect([outcome, failures[""]]).toEqual(["failed", expect.stringContaining("its list still shows it")]);
+    expect(resource.properties).toBeDefined();
+    tenant.service.answers404 = false;
+    expect(await resource.destroy()).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual([]);
+  });
+});
