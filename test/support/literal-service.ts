@@ -59,6 +59,8 @@ export class LiteralService implements AsyncDisposable {
   beforeDelete: (id: string) => void = () => {};
   /** Whether a change or deletion of an entry is answered by 404, and not done. */
   answers404 = false;
+  /** The rows whose deletion is refused with 400. */
+  readonly undeletable = new Set<string>();
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
@@ -176,6 +178,7 @@ export class LiteralService implements AsyncDisposable {
     if (method === "GET") return results(this.#page(url));
     if (method === "POST") return this.#create(body, results);
     if (row === undefined || this.answers404) return [404, { error: "no such entry" }];
+    if (method === "DELETE" && this.undeletable.has(id)) return [400, { error: "can't be deleted now" }];
     this.#fallBehind();
     if (method === "PATCH") {
       this.writes.push(`PATCH ${id} ${JSON.stringify(body)}`);

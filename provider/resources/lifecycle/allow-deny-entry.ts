@@ -23,9 +23,9 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue } from "../../tenant";
 import { declarableEntry } from "./declarable";
 import { patch, takeOver } from "./entry-changes";
-import { assertNoConflict, conflictingRow, describeConflict } from "./entry-conflicts";
+import { assertNoConflict, conflictingRow, describeConflict, describeReplacement } from "./entry-conflicts";
 import { nameOfEntry } from "./entry-name";
-import { clearOtherList, removeRow, removeRows, sayLeftRows } from "./entry-removal";
+import { clearOtherList, removeRow, removeRows, sayLeftRows, sayRemovedRows } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   declaredEntry,
@@ -44,6 +44,7 @@ import { describeEntry, MovedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
+import { sayTwins } from "./twins";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -53,7 +54,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   declare: (inputs) => declarationOf(declaredEntry(inputs, "value")),
 
-  warn: (state) => (state.conflict === undefined ? [] : [describeConflict(state, state.conflict)]),
+  // A run that moves the entry to the other list resolves the conflict, or fails.
+  warn: (state, { list }) =>
+    state.conflict === undefined || (list !== state.list && LISTS.includes(list))
+      ? []
+      : [describeConflict(state, state.conflict)],
 
   diff(state, inputs) {
     return [
@@ -88,7 +93,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
     const id = resourceId(row);
-    return { id, state: await addConflict(id, stateOf(id, row, inputs), context) };
+    const state = await addConflict(id, stateOf(id, row, inputs), context);
+    if (state.conflict !== undefined) context.say(describeConflict(state, state.conflict));
+    return { id, state };
   },
 
   async lookUp(importId, { tenant, ownDomains }) {
@@ -137,6 +144,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const row = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
+    if (state.list !== undefined && row.id !== query.id) say(describeReplacement(state, query.id, row));
+    const isOwnRow = (one: AllowDenyEntryRow) => one === row || !context.isHeldElsewhere(holdKeyOf(one));
+    const duplicates = duplicatesOf(row, await tenant.entriesOfValue(query)).filter(isOwnRow);
+    sayTwins([[row, duplicates]], describeEntry, context);
     const freshState = stateOf(id, row, state);
     let current = await addConflict(id, freshState, context);
     // A list that lags may still show what the last run removed.
@@ -144,7 +155,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       if (!(await tenant.readLater("entries"))) break;
       current = await addConflict(id, freshState, context);
     }
-    if (current.conflict !== undefined) say(describeConflict(current, current.conflict));
+    if (current.conflict !== undefined) say(describeConflict(current, current.conflict, state.list));
     return { id: resourceId(row), state: current, inputs: declaredValues(ENTRY_FIELDS, { ...freshState }) };
   },
 
@@ -165,6 +176,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       // The lists may still show it where it was before the last run.
       const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
       current = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? current;
+    } else if (current !== undefined && current.id !== entryId) {
+      // The lists may not show it yet. Only where they do, the other row is a duplicate of it.
+      current = await tenant.findEntrySurely(query);
     }
     const row = resolveStateRow(current, state, entryId, tenant);
     if (row !== undefined && isDeclared(keyOf(row, state))) {
@@ -196,18 +210,20 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const rows = await tenant.entriesOfValue(query);
     const isUnchanged = (currentRow: AllowDenyEntryRow) =>
       isAbout(currentRow, naturalKey(state.entryType, state.value));
-    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
-    // Where its own row was neither listed nor deleted, another one was made since.
     const duplicates =
-      row !== undefined && (isDeleted || current?.id === entryId)
-        ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one))
-        : [];
-    await removeRows(duplicates, state, tenant);
-    const removed = new Set([entryId, ...duplicates.map((one) => one.id)]);
-    if (isDeleted) {
+      row === undefined
+        ? []
+        : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+    // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
+    // Where its own row was neither listed nor deleted, another one was made since.
+    const isListed = current?.id === entryId;
+    const removedRows = isListed ? [...(await removeRows(duplicates, state, tenant))] : [];
+    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
+    if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, tenant)));
+    const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
+    if (removedRows.length > 0) {
       sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isManagedHere(one) });
-      if (duplicates.length > 0)
-        say(`${entryText} was there ${duplicates.length + 1} times; all of them are removed.`);
+      if (removedRows.length > 1 || !isDeleted) sayRemovedRows(state, removedRows, context);
       return;
     }
     const isDuplicate = tenant.hasDeleted(entryId);
@@ -301,6 +317,7 @@ async function updateEntry(
   }
   // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
   if (remainingRow === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
+  if (remainingRow.id !== entryId) context.say(describeReplacement(state, entryId, remainingRow));
   const row = await takeOver(remainingRow, inputs, context);
   await removeOthers();
   return stateOf(id, row, inputs);

@@ -1,11 +1,13 @@
 import type { AllowDenyEntryRow } from "../../client";
-import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { LISTS } from "../../settings/assumptions";
+import { isOverlappingScope } from "../../settings/coverage";
 import { naturalKey } from "../../settings/entry-value";
+import { entryKey } from "../../settings/keyed-list";
 import { printable } from "../../settings/text";
 import { type Deletion, isAbout, type Tenant } from "../../tenant";
 import { type EntryPlace, holdKeyOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
+import { isHeld } from "./held-to-plan";
 import type { Context } from "./lifecycle";
 
 /**
@@ -20,10 +22,11 @@ import type { Context } from "./lifecycle";
  */
 export async function clearOtherList(
   entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
-  { tenant, isDeclared, isHeldElsewhere, say }: Context,
+  context: Context,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
+  const { tenant, isDeclared, isHeldElsewhere, say } = context;
   const listedRows = await tenant.entriesOfValue(entry);
   const { named } = entry;
   const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
@@ -31,8 +34,9 @@ export async function clearOtherList(
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
     row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
-    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
-  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isRemaining(row) && !isRemovedScope(row) });
+    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope) ||
+    isAbandonedAllow(row, entry, context);
+  sayLeftRows(entry, rows, { ...context, isLeft: (row) => isRemaining(row) && !isRemovedScope(row) });
   const removableRows = rows.filter(
     (row) =>
       LISTS.some((list) => list === row.list) &&
@@ -55,20 +59,58 @@ export async function clearOtherList(
   );
 }
 
-/** Reports the rows of a value that stay on the tenant's lists without a resource of the program. */
+/**
+ * Whether a row is an allow of an overlapping scope that a resource of this stack has in its state and the program no longer
+ * declares. The deny removes it itself: the run may keep it when it deletes the resource (`retainOnDelete`), which the provider
+ * doesn't learn. A plan that is enforced leaves it to that resource, whose deletion is reviewed.
+ */
+function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryPlace, context: Context): boolean {
+  const { isDeclared, isManaged } = context;
+  return (
+    entry.list === "deny" &&
+    row.list === "allow" &&
+    isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
+    isManaged?.(keyOf(row, entry)) === true &&
+    // One that is declared for the deny list is about to move there.
+    !LISTS.some((list) => isDeclared(keyOf({ ...row, list }, entry))) &&
+    !isHeld(context)
+  );
+}
+
+/** Reports the rows of a value that stay on the tenant's lists without a resource of the stack. */
 export function sayLeftRows(
-  entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
+  entry: EntryPlace,
   rows: readonly AllowDenyEntryRow[],
   {
     isDeclared,
+    isManaged,
     isLeft,
     say,
-  }: Pick<Context, "isDeclared" | "say"> & { readonly isLeft: (row: AllowDenyEntryRow) => boolean },
+  }: Pick<Context, "isDeclared" | "isManaged" | "say"> & {
+    readonly isLeft: (row: AllowDenyEntryRow) => boolean;
+  },
 ): void {
-  const remainingRows = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
+  const remainingRows = rows.filter((row) => {
+    const key = keyOf(row, entry);
+    const isOfOtherResource = key !== entryKey(entry) && isManaged?.(key) === true;
+    return isLeft(row) && !isDeclared(key) && !isOfOtherResource;
+  });
   if (remainingRows.length === 0) return;
   say(
-    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
+    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare and this resource leaves alone. Remove in the console what isn't meant.`,
+  );
+}
+
+/** Reports which rows a removal has deleted. */
+export function sayRemovedRows(
+  entry: Pick<EntryPlace, "list" | "value">,
+  removedRows: readonly AllowDenyEntryRow[],
+  { say }: Pick<Context, "say">,
+): void {
+  const outcome =
+    removedRows.length > 1 ? `was there ${removedRows.length} times; all of them are removed` : "is removed";
+  say(
+    `${printable(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeEntry).join(" | ")}`,
   );
 }
 

@@ -46,9 +46,16 @@ export async function ensureEntry(
   const row = await context.tenant.inTurn(inputs, async () => {
     const row = await ensureUnlocked(inputs, context, isLeftAlone);
     // What a resource of this stack moved from there, or the user said to adopt.
-    const isRemovable = (candidate: AllowDenyEntryRow) =>
-      inputs.adopt || context.isManaged?.(keyOf(candidate, inputs)) === true;
-    await clearOtherList(inputs, context, isRemovable, isLeftAlone);
+    const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
+      inputs.adopt === true || context.isManaged?.(keyOf(candidate, inputs)) === true;
+    // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would not fail either.
+    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(entryKey(inputs)) === true;
+    await clearOtherList(
+      inputs,
+      context,
+      isRemovable,
+      (candidate) => isLeftAlone?.(candidate) === true || (isOwnAllow && !isRemovable(candidate)),
+    );
     return row;
   });
   context.hold([holdKeyOf(row)]);
@@ -118,7 +125,8 @@ async function pickDeclaredDuplicate(
   const duplicates = duplicatesOf(existingRow, await context.tenant.entriesOfValue(inputs));
   if (duplicates.length < 2) return existingRow;
   const chosen = duplicates.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? existingRow;
-  sayTwins([[chosen, duplicates]], describeEntry, context);
+  // Those that are on the other list are removed, and named then.
+  if (chosen.list === inputs.list) sayTwins([[chosen, duplicates]], describeEntry, context);
   return chosen;
 }
 

@@ -10,7 +10,7 @@ import { isAbout, keyOfValue } from "../../tenant";
 import { takeOver } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { keyOfRow } from "./entry-match";
-import { clearOtherList, removeRow, sayLeftRows } from "./entry-removal";
+import { clearOtherList, removeRow, sayLeftRows, sayRemovedRows } from "./entry-removal";
 import { holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { ensureEntry, findManagedEntry } from "./entry-writes";
 import {
@@ -274,16 +274,23 @@ export class EntryWork {
     );
     if (rowsHere.length === 0 && movedRow !== undefined) throw new ChangedError("moved", movedRow);
     await this.#logRemaining(entry, rowsHere);
-    // A service may hold the same entry twice.
-    for (const row of rowsHere) {
-      if (!matchesShown(row)) throw new ChangedError("changed", row);
+    const shownRow = rowsHere.find(matchesShown);
+    const [firstRow] = rowsHere;
+    if (firstRow !== undefined && shownRow === undefined) throw new ChangedError("changed", firstRow);
+    // A service may hold the same entry twice. The row that was shown goes last: the next run goes on by it, if this one fails.
+    const orderedRows = rowsHere.toSorted(
+      (one, other) => Number(one === shownRow) - Number(other === shownRow),
+    );
+    const removedRows: AllowDenyEntryRow[] = [];
+    for (const row of orderedRows) {
       const isUnchanged = (currentRow: AllowDenyEntryRow) =>
         currentRow.list === row.list &&
         currentRow.verdict_scope === row.verdict_scope &&
         hasSameNaturalKey(currentRow, row) &&
         !isDeclared(keyOf(currentRow, entry));
-      await removeRow(row, entry, isUnchanged, tenant);
+      if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") removedRows.push(row);
     }
+    if (removedRows.length > 1) sayRemovedRows(entry, removedRows, this.#context);
   }
 
   /** Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages. */

@@ -4,8 +4,8 @@ import { isStored, rowThatCounts } from "../../tenant";
 import type { Context } from "./lifecycle";
 
 /*
- * The service may hold duplicates: one mailbox or value in two spellings. The provider acts on one of them, leaves the
- * others, and reports which.
+ * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports which.
+ * A removal removes all.
  */
 
 /** The row that the provider acts on, and all its duplicates including itself. */
@@ -26,7 +26,7 @@ export function sayTwins<Row>(
     const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
     const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
     say(
-      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; left as before: ${visibleText}${moreText}. Remove what is too many in the console.`,
+      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list removes all of them. Remove what is too many in the console.`,
     );
   }
   if (multiple.length > MAX_SHOWN)
