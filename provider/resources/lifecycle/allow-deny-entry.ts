@@ -86,10 +86,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
-    const before = await findManagedEntry(inputs, context);
+    await findManagedEntry(inputs, context);
     await context.confirmTenant("entries");
-    const row = await ensureEntry(inputs, context);
-    if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
+    // Another resource of the same value may have created it just now.
+    const foundRows: AllowDenyEntryRow[] = [];
+    const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
+    if (foundRows.some((found) => Object.keys(differenceOf(found, inputs)).length === 0)) {
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
     const id = resourceId(row);
@@ -172,13 +174,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
     let current = await tenant.findEntry(query);
-    if (current?.id === entryId && current.list !== state.list) {
-      // The lists may still show it where it was before the last run.
-      const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
-      current = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? current;
-    } else if (current !== undefined && current.id !== entryId) {
-      // The lists may not show it yet. Only where they do, the other row is a duplicate of it.
-      current = await tenant.findEntrySurely(query);
+    const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
+    if (current !== undefined && !isAsInState(current)) {
+      // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
+      const rows = await tenant.entriesOfValueSurely(query, isAsInState);
+      current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
     }
     const row = resolveStateRow(current, state, entryId, tenant);
     if (row !== undefined && isDeclared(keyOf(row, state))) {

@@ -49,7 +49,7 @@ export async function clearOtherList(
   const unremovableRow = removableRows.find((row) => !isRemovable(row));
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
     );
   }
   const removedRows = await removeRows(removableRows, entry, tenant);

@@ -36,15 +36,17 @@ import { sayTwins } from "./twins";
  * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every answer with the request.
  *
  * @param isLeftAlone whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
+ * @param onFound called with the row that exists already, before it is compared.
  * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
-    const row = await ensureUnlocked(inputs, context, isLeftAlone);
+    const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
     // What a resource of this stack moved from there, or the user said to adopt.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
       inputs.adopt === true || context.isManaged?.(keyOf(candidate, inputs)) === true;
@@ -82,6 +84,7 @@ async function ensureUnlocked(
   inputs: AllowDenyEntryInputs,
   context: Context,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const existingRow = await tenant.findEntry(inputs);
@@ -99,8 +102,11 @@ async function ensureUnlocked(
     return row;
   }
   if (conflict !== undefined) throw conflictOf(inputs, conflict);
-  if (existingRow !== undefined)
-    return await adoptEntry(await pickDeclaredDuplicate(existingRow, inputs, context), inputs, context);
+  if (existingRow !== undefined) {
+    const chosen = await pickDeclaredDuplicate(existingRow, inputs, context);
+    onFound?.(chosen);
+    return await adoptEntry(chosen, inputs, context);
+  }
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry(

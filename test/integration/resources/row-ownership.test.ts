@@ -187,6 +187,16 @@ describe("a second row of the same value on the same list", () => {
     expect(idsOf(tenant)).toEqual([]);
   });
 
+  it("goes with a move to the other list, which names it", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    tenant.service.add({ ...deny, id: "console" });
+    const { outcome, printed } = await refreshAndUp(tenant, entry, allow);
+    expect([outcome, tenant.service.held()]).toEqual(["updated", ["allow evil.example"]]);
+    expect(printed).toMatch(/Removed .*id console/);
+  });
+
   it("isn't said to be left where a deny that adopts removes it", async () => {
     await using tenant = await permitting([allow, { ...allow, id: "second" }]);
     const { outcome, printed } = await resourceOf(tenant).up({ ...deny, adopt: true });
@@ -308,4 +318,12 @@ it("an allow beside a person's deny gets another name, and the run names the den
   expect(renamed?.properties).toMatchObject({ conflict: expect.stringContaining("id console") });
   await old?.destroy();
   expect(idsOf(tenant)).toEqual([own, "console"]);
+});
+
+it("two equal resources that are created at once say that one of them took over the other's row", async () => {
+  await using tenant = await permitting();
+  const resources = ["one", "other"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+  const printed = await printedDuring(tenant, () => Promise.all(resources.map((one) => one.up(deny))));
+  expect(printed.split("\n").filter((line) => line.includes("Took over"))).toHaveLength(1);
+  expect(tenant.service.held()).toEqual(["deny evil.example"]);
 });
