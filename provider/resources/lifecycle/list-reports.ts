@@ -68,13 +68,13 @@ export function describeNamedConflicts<Inputs extends ListInputs>(
     (entry) => !isIgnored(...entry) && !isPruned(...entry),
   );
   const remaining = Object.fromEntries(remainingEntries);
+  const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
+  if (namedConflicts(Object.fromEntries(managedEntries), remaining).length === 0) return undefined;
   // What is declared for another list than it is on now, an `up` moves back.
-  const isOnDeclaredList = (key: string, text: string): boolean =>
-    kind.standing(key, text)?.list === kind.standing(key, declared[key])?.list;
-  const managedEntries = Object.entries(known).filter(
-    ([key, text]) => !isUnmanaged(text) && isOnDeclaredList(key, text),
+  const entriesInPlace = managedEntries.filter(
+    ([key, text]) => kind.standing(key, text)?.list === kind.standing(key, declared[key])?.list,
   );
-  const keys = namedConflicts(Object.fromEntries(managedEntries), remaining);
+  const keys = namedConflicts(Object.fromEntries(entriesInPlace), remaining);
   return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 

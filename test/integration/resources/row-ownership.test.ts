@@ -153,6 +153,16 @@ describe("a second row of the same value on the same list", () => {
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 
+  it("goes with an entry of a list, also where its comment differs", async () => {
+    await using tenant = await permitting();
+    const list = resourceOf(tenant, "allowDenyList");
+    await list.up(declaring("allowDenyList", "deny"));
+    tenant.service.add({ ...deny, id: "console", comment: "by hand" });
+    const up = await refreshAndUp(tenant, list, { entries: { "other.example": "deny" } });
+    expect([up.outcome, idsOf(tenant)]).toEqual(["updated", []]);
+    expect(up.printed).toContain("id console");
+  });
+
   it.each(["console", "own"])(
     "keeps the resource in the state where a deletion fails: the %s row's",
     async (failing) => {
