@@ -303,13 +303,13 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         const hasFullState = ["value", "email", "entries", "members"].some(
           (name) => outputs[name] !== undefined,
         );
-        if (hasFullState) {
-          const before = buildDeclaration(state);
-          expectDeclared(outputs, before);
-          // What is replaced by name is checked and made as if it were new: that it is there is known by a refresh alone.
-          if (findOtherTenant(outputs) === undefined) session.manage(before);
-        }
-        return buildSnapshot(await lifecycle.read(id, state, context), outputs, context);
+        if (hasFullState) expectDeclared(outputs, buildDeclaration(state));
+        const result = await lifecycle.read(id, state, context);
+        // A renamed resource is checked and created as if it were new: only a refresh tells that it exists. What was there before the
+        // refresh may be anybody's row now.
+        if (hasFullState && result !== undefined && findOtherTenant(outputs) === undefined)
+          session.manage(buildDeclaration(result.state));
+        return buildSnapshot(result, outputs, context);
       }),
 
     lookUp: (id, seconds = 0) =>
@@ -351,7 +351,12 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
           const before = buildDeclaration(state);
           session.manage(before);
           expectDeclared(outputs, before);
-          await lifecycle.delete(id, state, { ...context, successor: session.listNamed(kind, name) });
+          const isManaged = (key: string) => session.isManaged(key);
+          await lifecycle.delete(id, state, {
+            ...context,
+            isManaged,
+            successor: session.listNamed(kind, name),
+          });
         }
       }),
   };

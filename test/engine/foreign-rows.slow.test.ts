@@ -1,37 +1,118 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { LiteralService } from "../support/literal-service";
 
-/* Somebody adds a row of the same value on the other list. Through the real engine. */
+/* Somebody adds, moves or replaces rows of a value that the stack manages. Through the real engine. */
 
-it.each([
+const REFRESH = ["up", "--yes", "--skip-preview", "--refresh"] as const;
+const DENY = 'new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });';
+const ALLOW = 'new AllowDenyEntry("entry", { list: "allow", value: "evil.example", acceptRisk: "a test" });';
+
+describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
-])(
-  "keeps its own rows and names the console's, over the %s provider",
-  async (_name, module, lines) => {
-    const program = (denied: string): string => `
+])("over the %s provider", (_name, module, lines) => {
+  const program = (resources: string): string => `
     import { AllowDenyEntry } from "${module}";
-    new AllowDenyEntry("allowed", { list: "allow", value: "partner.example" });
-    ${denied}
+    ${resources}
   `;
-    await using service = await LiteralService.start({ permitsDuplicates: true });
-    await using project = await EngineProject.create({
-      program: program('new AllowDenyEntry("denied", { list: "deny", value: "evil.example" });'),
+
+  /** A stack that has these resources, and what it reaches. */
+  async function createStack(resources: string) {
+    const service = await LiteralService.start({ permitsDuplicates: true });
+    const project = await EngineProject.create({
+      program: program(resources),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
       files: { "Pulumi.yaml": `name: settings\nruntime: nodejs\n${lines}` },
     });
     await project.up();
+    return {
+      service,
+      project,
+      declare: (declared: string) => project.write(program(declared)),
+      async [Symbol.asyncDispose]() {
+        await project[Symbol.asyncDispose]();
+        await service[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  it("keeps its own rows and names the console's", async () => {
+    const allowed = 'new AllowDenyEntry("allowed", { list: "allow", value: "partner.example" });';
+    await using stack = await createStack(
+      `${allowed} new AllowDenyEntry("denied", { list: "deny", value: "evil.example" });`,
+    );
+    const { service, project, declare } = stack;
     service.add({ id: "console-allow", list: "allow", value: "evil.example" });
     service.add({ id: "console-deny", list: "deny", value: "partner.example" });
-    const refused = await project.run("up", "--yes", "--skip-preview", "--refresh");
+    const refused = await project.run(...REFRESH);
     expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("id console-allow")]);
     expect(refused.output).toContain("id console-deny");
 
-    await project.write(program(""));
+    await declare(allowed);
     // The state names the deny beside the allow, also where a run doesn't look.
     expect(await project.up()).toContain("id console-deny");
     expect(service.held()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
-  },
-  120_000,
-);
+  }, 120_000);
+
+  it("fails each `up --refresh` after an interrupted move, until the allow that was left is gone", async () => {
+    await using stack = await createStack(ALLOW);
+    const { service, project, declare } = stack;
+    service.add({ id: "second", list: "allow", value: "evil.example" });
+    service.undeletable.add("second");
+    await declare(DENY);
+    expect(await project.run("up", "--yes", "--skip-preview")).toMatchObject({ code: 1 });
+    service.undeletable.clear();
+    for (const run of [1, 2]) {
+      const { code, output } = await project.run(...REFRESH);
+      expect([code, output], `run ${run}`).toEqual([1, expect.stringContaining("id second")]);
+    }
+    service.entries.splice(
+      service.entries.findIndex(({ id }) => id === "second"),
+      1,
+    );
+    expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
+    expect(service.held()).toEqual(["deny evil.example"]);
+  }, 120_000);
+
+  it("leaves no allow of another scope that a resource retains", async () => {
+    await using stack = await createStack(
+      ALLOW.replace('"a test" }', '"a test", verdictScope: "graymail" }, { retainOnDelete: true }'),
+    );
+    const { service, project, declare } = stack;
+    await declare(DENY.replace('"entry"', '"denied"'));
+    expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
+    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
+  }, 120_000);
+
+  it("names a second row and one that was made again, before it removes them", async () => {
+    await using stack = await createStack(DENY);
+    const { service, project, declare } = stack;
+    const [own] = service.entries.splice(0);
+    service.add({ ...own, id: "again", created_by: "Mei Chen" });
+    service.add({ ...own, id: "second", created_by: "Lena Hartmann" });
+    const preview = await project.run("preview", "--refresh");
+    expect(preview.output).toMatch(/id again.*made by Mei Chen.*removing the resource deletes it/s);
+    expect(preview.output).toMatch(/id second.*made by Lena Hartmann.*removes all of them/s);
+    expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
+    await declare("export {};");
+    service.undeletable.add("second");
+    expect(await project.run("up", "--yes", "--skip-preview")).toMatchObject({ code: 1 });
+    service.undeletable.clear();
+    const removed = await project.run("up", "--yes", "--skip-preview");
+    expect(removed).toMatchObject({ code: 0, output: expect.stringContaining("id second") });
+    expect(removed.output).toContain("id again");
+    expect(service.entries).toEqual([]);
+  }, 120_000);
+
+  it("gives an allow beside the console's deny another name", async () => {
+    await using stack = await createStack(ALLOW);
+    const { service, project, declare } = stack;
+    service.add({ id: "console", list: "deny", value: "evil.example" });
+    await declare(ALLOW.replace('"entry"', '"renamed"'));
+    const renamed = await project.run(...REFRESH);
+    expect(renamed).toMatchObject({ code: 0, output: expect.stringContaining("id console") });
+    expect(service.held()).toEqual(["allow evil.example", "deny evil.example"]);
+  }, 120_000);
+});

@@ -61,6 +61,8 @@ export class LiteralService implements AsyncDisposable {
   answers404 = false;
   /** How many reads of a list there were. */
   reads = 0;
+  /** The rows whose deletion is refused with 400. */
+  readonly undeletable = new Set<string>();
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
@@ -185,6 +187,7 @@ export class LiteralService implements AsyncDisposable {
     }
     if (method === "POST") return this.#create(body, results);
     if (row === undefined || this.answers404) return [404, { error: "no such entry" }];
+    if (method === "DELETE" && this.undeletable.has(id)) return [400, { error: "can't be deleted now" }];
     this.#fallBehind();
     if (method === "PATCH") {
       this.writes.push(`PATCH ${id} ${JSON.stringify(body)}`);

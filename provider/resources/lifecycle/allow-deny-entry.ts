@@ -23,9 +23,9 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue, readConfirmed } from "../../tenant";
 import { declarableEntry } from "./declarable";
 import { patch, takeOver } from "./entry-changes";
-import { assertNoConflict, conflictingRow, describeConflict } from "./entry-conflicts";
+import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
 import { nameOfEntry } from "./entry-name";
-import { clearOtherList, removeRow, removeRows, sayLeftRows } from "./entry-removal";
+import { clearOtherList, removeRow, removeRows, sayLeftRows, sayRemovedRows } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   declaredEntry,
@@ -44,6 +44,7 @@ import { describeEntry, MovedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
+import { sayEntryTwins } from "./twins";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -53,7 +54,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   declare: (inputs) => declarationOf(declaredEntry(inputs, "value")),
 
-  warn: (state) => (state.conflict === undefined ? [] : [describeConflict(state, state.conflict)]),
+  // A run that moves the entry to the other list resolves the conflict, or fails.
+  warn: (state, { list }) =>
+    state.conflict === undefined || (list !== state.list && LISTS.includes(list))
+      ? []
+      : [describeConflict(state, state.conflict)],
 
   diff(state, inputs) {
     return [
@@ -80,15 +85,19 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
-    const before = await findManagedEntry(inputs, context);
+    await findManagedEntry(inputs, context);
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     await context.confirmTenant("entries");
-    const row = await ensureEntry(inputs, context);
-    if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
+    // Another resource of the same value may have created it just now.
+    const foundRows: AllowDenyEntryRow[] = [];
+    const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
+    if (foundRows.some((found) => Object.keys(differenceOf(found, inputs)).length === 0)) {
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
     const id = resourceId(row);
-    return { id, state: await addConflict(id, stateOf(id, row, inputs), context) };
+    const state = await addConflict(id, stateOf(id, row, inputs), context);
+    if (state.conflict !== undefined) context.say(describeConflict(state, state.conflict));
+    return { id, state };
   },
 
   async lookUp(importId, { tenant, ownDomains }) {
@@ -137,9 +146,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const row = await tenant.findEntrySurely(query, { isAsInState: isAsExpected });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
+    if (state.list !== undefined && row.id !== query.id) say(describeReplacement(state, query.id, row));
+    const isOwnRow = (one: AllowDenyEntryRow) => one === row || !context.isHeldElsewhere(holdKeyOf(one));
+    const duplicates = duplicatesOf(row, await tenant.entriesOfValue(query)).filter(isOwnRow);
+    sayEntryTwins([[row, duplicates]], context);
     const freshState = stateOf(id, row, state);
     const current = await addConflict(id, freshState, context, state.conflict);
-    if (current.conflict !== undefined) say(describeConflict(current, current.conflict));
+    if (current.conflict !== undefined) say(describeConflict(current, current.conflict, state.list));
     return { id: resourceId(row), state: current, inputs: declaredValues(ENTRY_FIELDS, { ...freshState }) };
   },
 
@@ -157,10 +170,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
     let current = await tenant.findEntry(query);
-    if (current?.id === entryId && current.list !== state.list) {
-      // The lists may still show it where it was before the last run.
-      const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
-      current = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? current;
+    const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
+    if (current !== undefined && !isAsInState(current)) {
+      // The lists may not show it yet, or where it was before the last run. Only where they do, another row is a duplicate of it.
+      const rows = await tenant.entriesOfValueSurely(query, isAsInState);
+      current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
     }
     const row = resolveStateRow(current, state, entryId, tenant);
     if (row !== undefined && isDeclared(keyOf(row, state))) {
@@ -192,18 +206,20 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const rows = await tenant.entriesOfValue(query);
     const isUnchanged = (currentRow: AllowDenyEntryRow) =>
       isAbout(currentRow, naturalKey(state.entryType, state.value));
-    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
-    // Where its own row was neither listed nor deleted, another one was made since.
     const duplicates =
-      row !== undefined && (isDeleted || current?.id === entryId)
-        ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one))
-        : [];
-    await removeRows(duplicates, state, tenant);
-    const removed = new Set([entryId, ...duplicates.map((one) => one.id)]);
-    if (isDeleted) {
+      row === undefined
+        ? []
+        : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+    // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
+    // Where its own row was neither listed nor deleted, another one was made since.
+    const isListed = current?.id === entryId;
+    const removedRows = isListed ? [...(await removeRows(duplicates, state, tenant))] : [];
+    const isDeleted = row !== undefined && (await removeRow(row, state, isUnchanged, tenant)) === "deleted";
+    if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, tenant)));
+    const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
+    if (removedRows.length > 0) {
       sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isManagedHere(one) });
-      if (duplicates.length > 0)
-        say(`${entryText} was there ${duplicates.length + 1} times; all of them are removed.`);
+      if (removedRows.length > 1 || !isDeleted) sayRemovedRows(state, removedRows, context);
       return;
     }
     const isDuplicate = tenant.hasDeleted(entryId);
@@ -303,6 +319,7 @@ async function updateEntry(
     (row) => row !== undefined && isAsDeclared(row, inputs),
   );
   if (remainingRow !== undefined) {
+    if (remainingRow.id !== entryId) context.say(describeReplacement(state, entryId, remainingRow));
     try {
       const row = await takeOver(remainingRow, inputs, context);
       await removeOthers();
@@ -339,27 +356,6 @@ function resolveStateRow(
     created_at: createdAt,
     created_by: createdBy,
   };
-}
-
-/**
- * A state with what conflicts with the entry, where something does.
- *
- * @param knownConflict the conflict as of the last run. A new one may be a row that an earlier run removed, and the lists still show.
- */
-async function addConflict(
-  id: string,
-  state: AllowDenyEntryState,
-  context: Context,
-  knownConflict?: string,
-): Promise<AllowDenyEntryState> {
-  const isManagedHere = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
-  const row = await readConfirmed(
-    context.tenant,
-    "entries",
-    () => conflictingRow(state, context, isManagedHere),
-    (found) => found !== undefined && knownConflict === undefined,
-  );
-  return row === undefined ? state : { ...state, conflict: describeEntry(row) };
 }
 
 function formatRemovedAsDuplicate(entryText: string): string {

@@ -26,7 +26,7 @@ import { ChangedError, EntryWork } from "./list-entry-writes";
 import { listLifecycle } from "./list-lifecycle";
 import type { Failure, ListPlan, LookedUp, Observed, ObserveOptions } from "./list-resource";
 import { IMPORTED_RISK } from "./look-up";
-import { sayTwins } from "./twins";
+import { sayEntryTwins } from "./twins";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyList = listLifecycle<AllowDenyListInputs>({
@@ -131,7 +131,7 @@ async function observe(
   }
   if (sure) {
     const duplicates = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
-    sayTwins(duplicates, describeEntry, context);
+    sayEntryTwins(duplicates, context);
   }
   const foundTexts = [...match.found].map(
     ([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const,

@@ -1,9 +1,9 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
-import { printable, quote } from "../../settings/text";
+import { excerpt, printable, quote } from "../../settings/text";
 import { readConfirmed } from "../../tenant";
-import { type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
+import { type AllowDenyEntryState, type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry } from "./errors";
 import { type Context, isDefined } from "./lifecycle";
 
@@ -62,6 +62,27 @@ export async function assertNoConflict(
   if (allowRow !== undefined) throw conflictOf(entry, allowRow);
 }
 
+/**
+ * A state with what conflicts with the entry, where something does.
+ *
+ * @param knownConflict the conflict as of the last run. A new one may be a row that an earlier run removed, and the lists still show.
+ */
+export async function addConflict(
+  id: string,
+  state: AllowDenyEntryState,
+  context: Context,
+  knownConflict?: string,
+): Promise<AllowDenyEntryState> {
+  const isManagedHere = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
+  const row = await readConfirmed(
+    context.tenant,
+    "entries",
+    () => conflictingRow(state, context, isManagedHere),
+    (found) => found !== undefined && knownConflict === undefined,
+  );
+  return row === undefined ? state : { ...state, conflict: describeEntry(row) };
+}
+
 /** The error that names the allow. */
 export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
@@ -73,10 +94,26 @@ export function conflictOf(entry: EntryPlace, allowRow: AllowDenyEntryRow): Alre
  * Describes what conflicts with an entry, from its state.
  *
  * @param conflict the `conflict` of {@link AllowDenyEntryState}.
+ * @param declaredList where the entry was declared last, if it is on another list now.
  */
-export function describeConflict({ list, value }: EntryPlace, conflict: string): string {
+export function describeConflict({ list, value }: EntryPlace, conflict: string, declaredList = list): string {
   const subject = `${printable(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
+  if (declaredList !== list)
+    return `${subject}. The stack declared it for the ${declaredList} list: an \`up\` that still does moves it back there.`;
   return list === "deny"
     ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or say \`adopt: true\` where both are of the same scope.`
     : `${subject}, so mail from it may be blocked. Remove the deny in the console, or declare no allow.`;
+}
+
+/**
+ * Describes a row that somebody made after the one in the state was deleted. An entry is its value, so it is the entry now.
+ *
+ * @param formerId the id of the row that the state names.
+ */
+export function describeReplacement(
+  { list, value }: EntryPlace,
+  formerId: string,
+  row: AllowDenyEntryRow,
+): string {
+  return `${printable(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant holds the value as another row now: ${describeEntry(row)}. This resource manages that row from now on, and removing the resource deletes it.`;
 }

@@ -1,11 +1,13 @@
 import type { AllowDenyEntryRow } from "../../client";
-import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { LISTS } from "../../settings/assumptions";
+import { isOverlappingScope } from "../../settings/coverage";
 import { naturalKey } from "../../settings/entry-value";
+import { entryKey } from "../../settings/keyed-list";
 import { printable } from "../../settings/text";
 import { type Deletion, isAbout, readConfirmed, type Tenant } from "../../tenant";
 import { type EntryPlace, holdKeyOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
+import { isHeld } from "./held-to-plan";
 import type { Context } from "./lifecycle";
 
 /**
@@ -20,15 +22,17 @@ import type { Context } from "./lifecycle";
  */
 export async function clearOtherList(
   entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
-  { tenant, isDeclared, isHeldElsewhere, say }: Context,
+  context: Context,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
+  const { tenant, isDeclared, isHeldElsewhere } = context;
   const { named } = entry;
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
     row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
-    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
+    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope) ||
+    isAbandonedAllow(row, entry, context);
   const findRows = async () => {
     const listedRows = await tenant.entriesOfValue(entry);
     const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
@@ -40,9 +44,8 @@ export async function clearOtherList(
         !isDeclared(keyOf(row, entry)) &&
         isRemaining(row),
     );
-    const leftRows = rows.filter(
-      (row) => isRemaining(row) && !isRemovedScope(row) && !isDeclared(keyOf(row, entry)),
-    );
+    const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
+    const leftRows = findLeftRows(entry, rows, { ...context, isLeft });
     return { leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
   };
   // The lists may still show one that an earlier run removed.
@@ -52,43 +55,78 @@ export async function clearOtherList(
     findRows,
     (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
   );
-  sayLeftRows(entry, leftRows, { isDeclared, say, isLeft: () => true });
+  sayLeftRows(entry, leftRows, { ...context, isLeft: () => true });
   const [first] = removableRows;
   if (first === undefined) return;
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unremovableRow)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first.`,
     );
   }
   const removedRows = await removeRows(removableRows, entry, tenant);
-  if (removedRows.length > 0) sayRemovedDuplicates({ ...entry, list: first.list }, removedRows, { say });
-}
-
-/** Reports the duplicates of an entry that were removed from a list. */
-export function sayRemovedDuplicates(
-  { value, list }: { readonly value: string; readonly list: string },
-  removedRows: readonly AllowDenyEntryRow[],
-  { say }: Pick<Context, "say">,
-): void {
-  say(
-    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(value)} from the ${list} list: ${removedRows.map(describeEntry).join(" | ")}`,
+  if (removedRows.length === 0) return;
+  context.say(
+    `Removed ${removedRows.length === 1 ? "a duplicate" : `${removedRows.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removedRows.map(describeEntry).join(" | ")}`,
   );
 }
 
-/** Reports the rows of a value that stay on the tenant's lists without a resource of the program. */
+/**
+ * Whether a row is an allow of an overlapping scope that a resource of this stack has in its state and the program no longer
+ * declares. The deny removes it itself: the run may keep it when it deletes the resource (`retainOnDelete`), which the provider
+ * doesn't learn. A plan that is enforced leaves it to that resource, whose deletion is reviewed.
+ */
+function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryPlace, context: Context): boolean {
+  const { isDeclared, isManaged } = context;
+  return (
+    entry.list === "deny" &&
+    row.list === "allow" &&
+    isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
+    isManaged?.(keyOf(row, entry)) === true &&
+    // One that is declared for the deny list is about to move there.
+    !LISTS.some((list) => isDeclared(keyOf({ ...row, list }, entry))) &&
+    !isHeld(context)
+  );
+}
+
+/** Reports the rows of a value that stay on the tenant's lists without a resource of the stack. */
 export function sayLeftRows(
-  entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
+  entry: EntryPlace,
   rows: readonly AllowDenyEntryRow[],
-  {
-    isDeclared,
-    isLeft,
-    say,
-  }: Pick<Context, "isDeclared" | "say"> & { readonly isLeft: (row: AllowDenyEntryRow) => boolean },
+  context: LeftRowsContext & Pick<Context, "say">,
 ): void {
-  const remainingRows = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
+  const remainingRows = findLeftRows(entry, rows, context);
   if (remainingRows.length === 0) return;
+  context.say(
+    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare and this resource leaves alone. Remove in the console what isn't meant.`,
+  );
+}
+
+type LeftRowsContext = Pick<Context, "isDeclared" | "isManaged"> & {
+  readonly isLeft: (row: AllowDenyEntryRow) => boolean;
+};
+
+function findLeftRows(
+  entry: EntryPlace,
+  rows: readonly AllowDenyEntryRow[],
+  { isDeclared, isManaged, isLeft }: LeftRowsContext,
+): AllowDenyEntryRow[] {
+  return rows.filter((row) => {
+    const key = keyOf(row, entry);
+    const isOfOtherResource = key !== entryKey(entry) && isManaged?.(key) === true;
+    return isLeft(row) && !isDeclared(key) && !isOfOtherResource;
+  });
+}
+
+/** Reports which rows a removal has deleted. */
+export function sayRemovedRows(
+  entry: Pick<EntryPlace, "list" | "value">,
+  removedRows: readonly AllowDenyEntryRow[],
+  { say }: Pick<Context, "say">,
+): void {
+  const outcome =
+    removedRows.length > 1 ? `was there ${removedRows.length} times; all of them are removed` : "is removed";
   say(
-    `${printable(entry.value)} is also at the tenant as ${remainingRows.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
+    `${printable(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeEntry).join(" | ")}`,
   );
 }
 

@@ -25,7 +25,7 @@ import {
 import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, isDefined, PartialFailure } from "./lifecycle";
-import { sayTwins } from "./twins";
+import { sayEntryTwins } from "./twins";
 
 /*
  * Brings an entry to its declared state: observe, ensure, compare. Single entries and whole lists share this code, so they
@@ -36,19 +36,28 @@ import { sayTwins } from "./twins";
  * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every answer with the request.
  *
  * @param isLeftAlone whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
+ * @param onFound called with the row that exists already, before it is compared.
  * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
-    const row = await ensureUnlocked(inputs, context, isLeftAlone);
+    const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
     // What a resource of this stack moved from there, or the user said to adopt.
-    const isRemovable = (candidate: AllowDenyEntryRow) =>
-      inputs.adopt || context.isManaged?.(keyOf(candidate, inputs)) === true;
-    await clearOtherList(inputs, context, isRemovable, isLeftAlone);
+    const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
+      inputs.adopt === true || context.isManaged?.(keyOf(candidate, inputs)) === true;
+    // An allow that a resource of this stack has in its state may stay beside a deny: an update of it would not fail either.
+    const isOwnAllow = inputs.list === "allow" && context.isManaged?.(entryKey(inputs)) === true;
+    await clearOtherList(
+      inputs,
+      context,
+      isRemovable,
+      (candidate) => isLeftAlone?.(candidate) === true || (isOwnAllow && !isRemovable(candidate)),
+    );
     return row;
   });
   context.hold([holdKeyOf(row)]);
@@ -95,6 +104,7 @@ async function ensureUnlocked(
   inputs: AllowDenyEntryInputs,
   context: Context,
   isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const goneIds = new Set<string>();
@@ -112,7 +122,9 @@ async function ensureUnlocked(
     // One that adopts takes over the allow, whether or not the service would hold both.
     const adoptedRow = row ?? conflict;
     if (adoptedRow === undefined) break;
-    if (row !== undefined) sayTwins([[row, duplicates]], describeEntry, context);
+    if (row !== undefined) onFound?.(row);
+    // Those that are on the other list are removed, and named then.
+    if (row?.list === inputs.list) sayEntryTwins([[row, duplicates]], context);
     try {
       const result = await adoptEntry(adoptedRow, inputs, context);
       if (conflict !== undefined) {

@@ -102,8 +102,8 @@ export interface Context {
   /** Whether the running program declares this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
-   * During a create or update: whether a resource of this process manages this key, according to its state. The created object
-   * then replaces it, before or after its deletion.
+   * During a create, update or delete: whether a resource of this process manages this key, according to its state, or to the
+   * refresh if there was one. A created object then replaces it, before or after its deletion.
    */
   readonly isManaged?: (key: string) => boolean;
   /** During the deletion of a list: the declaration that replaces it under the same name. */

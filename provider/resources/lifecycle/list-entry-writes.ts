@@ -10,7 +10,7 @@ import { isAbout, keyOfValue, readConfirmed } from "../../tenant";
 import { takeOver } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { keyOfRow } from "./entry-match";
-import { clearOtherList, removeRow, sayLeftRows, sayRemovedDuplicates } from "./entry-removal";
+import { clearOtherList, removeRow, sayLeftRows, sayRemovedRows } from "./entry-removal";
 import { holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import {
@@ -329,8 +329,8 @@ export class EntryWork {
         !isDeclared(keyOf(currentRow, entry));
       if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") deletedRows.push(row);
     }
-    const duplicates = key === keyOfEntry(entry) ? deletedRows.slice(1) : deletedRows;
-    if (duplicates.length > 0) sayRemovedDuplicates(entry, duplicates, this.#context);
+    if (deletedRows.length > (key === keyOfEntry(entry) ? 1 : 0))
+      sayRemovedRows(entry, deletedRows, this.#context);
   }
 
   /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */

@@ -31,6 +31,7 @@ import {
   sayDeclaredElsewhere,
   sayKept,
   sayNamedConflicts,
+  warnOfNamedConflicts,
 } from "./list-reports";
 import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
 import type { OnlyRemoves } from "./reviewed-plan";
@@ -100,10 +101,10 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
 
     warn(state, inputs) {
-      const { [CONFLICT]: conflict } = state;
-      const namedConflicts = typeof conflict === "string" ? [namedConflictsSentence(conflict)] : [];
-      if (!isKnown(inputs, kind)) return namedConflicts;
-      const removed = removals(kind, getContent(state), getContent(inputs), inputs);
+      const declared = isKnown(inputs, kind) ? getContent(inputs) : undefined;
+      const namedConflicts = warnOfNamedConflicts(kind, state[CONFLICT], getContent(state), declared);
+      if (declared === undefined) return namedConflicts;
+      const removed = removals(kind, getContent(state), declared, inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
       return names.length === 0
         ? namedConflicts
@@ -178,7 +179,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         const observeContext = { ...context, say: (sentence: string) => sentences.push(sentence) };
         const { known, others } = await resource.observe(before, observeContext, { sure: true });
         const remaining = Object.fromEntries(Object.entries(others).filter((pair) => !isIgnored(...pair)));
-        const named = describeNamedConflicts(resource, { known, others }, inputs);
+        const named = describeNamedConflicts(resource, { known, others }, before, inputs);
         return { known, others, conflicts: resource.conflicts(known, remaining), named, sentences };
       };
       // A list that lags may still show what the last run removed.

@@ -50,10 +50,15 @@ export function sayContradictions(
 export const FAILS_NEXT_RUN =
   "An `up` that still declares the deny fails until that is removed; with `adopt: true` it removes an allow of the same scope.";
 
-/** Describes conflicts with the declared content that don't fail the run. Undefined if there are none. */
+/**
+ * Describes conflicts with the declared content that don't fail the run. Undefined if there are none.
+ *
+ * @param declared the content as the stack declares it.
+ */
 export function describeNamedConflicts<Inputs extends ListInputs>(
   { kind, namedConflicts }: ListResource<Inputs>,
   { known, others }: Observed,
+  declared: KeyedList,
   inputs: ListInputs,
 ): string | undefined {
   if (namedConflicts === undefined) return undefined;
@@ -64,13 +69,39 @@ export function describeNamedConflicts<Inputs extends ListInputs>(
   );
   const remaining = Object.fromEntries(remainingEntries);
   const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
-  const keys = namedConflicts(Object.fromEntries(managedEntries), remaining);
+  if (namedConflicts(Object.fromEntries(managedEntries), remaining).length === 0) return undefined;
+  // What is declared for another list than it is on now, an `up` moves back.
+  const entriesInPlace = managedEntries.filter(
+    ([key, text]) => kind.standing(key, text)?.list === kind.standing(key, declared[key])?.list,
+  );
+  const keys = namedConflicts(Object.fromEntries(entriesInPlace), remaining);
   return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 
 /** Builds the warning about conflicts. @param conflicts the description from {@link describeNamedConflicts}. */
 export function namedConflictsSentence(conflicts: string): string {
   return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't say which of the two decides, so mail may be blocked. Remove the deny in the console, or declare no allow.`;
+}
+
+/**
+ * The warning about the conflicts that a state names, as long as one of its entries stays where it is.
+ *
+ * @param declared the content that the program declares; undefined while that isn't known.
+ */
+export function warnOfNamedConflicts(
+  kind: ListKind,
+  conflicts: unknown,
+  known: KeyedList,
+  declared: KeyedList | undefined,
+): readonly string[] {
+  if (typeof conflicts !== "string") return [];
+  const staysOnList = ([key, text]: readonly [string, string]): boolean =>
+    conflicts.includes(printable(kind.target(key, text).value)) &&
+    kind.standing(key, declared?.[key])?.list === kind.standing(key, text)?.list;
+  // Of many conflicts, the state names a few.
+  const isShown =
+    declared === undefined || conflicts.includes("…") || Object.entries(known).some(staysOnList);
+  return isShown ? [namedConflictsSentence(conflicts)] : [];
 }
 
 /** Reports these conflicts after a run. @returns their description, for the state. */
@@ -82,7 +113,7 @@ export async function sayNamedConflicts<Inputs extends ListInputs>(
 ): Promise<string | undefined> {
   if (resource.namedConflicts === undefined) return undefined;
   const observation = await resource.observe(known, context, { sure: false }).catch(() => undefined);
-  const conflicts = observation && describeNamedConflicts(resource, observation, inputs);
+  const conflicts = observation && describeNamedConflicts(resource, observation, known, inputs);
   if (conflicts !== undefined) context.say(namedConflictsSentence(conflicts));
   return conflicts;
 }

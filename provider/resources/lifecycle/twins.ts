@@ -1,11 +1,12 @@
-import type { VipEmployeeRow } from "../../client";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { excerpt, quote } from "../../settings/text";
 import { isStored, rowThatCounts } from "../../tenant";
+import { describeEntry } from "./errors";
 import type { Context } from "./lifecycle";
 
 /*
- * The service may hold duplicates: one mailbox or value in two spellings. The provider acts on one of them, leaves the
- * others, and reports which.
+ * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports which.
+ * A removal removes all; that of a list, the rows that a preview has shown.
  */
 
 /** The row that the provider acts on, and all its duplicates including itself. */
@@ -15,10 +16,11 @@ export type Twins<Row> = readonly [chosen: Row, all: readonly Row[]];
 const MAX_SHOWN = 5;
 
 /** Reports duplicates at the service, and which row the provider acts on. */
-export function sayTwins<Row>(
+function sayTwins<Row>(
   duplicates: Iterable<Twins<Row>>,
   describe: (row: Row) => string,
   { say }: Pick<Context, "say">,
+  removal = "removes all of them.",
 ): void {
   const multiple = [...duplicates].filter(([, allRows]) => allRows.length > 1);
   for (const [chosen, allRows] of multiple.slice(0, MAX_SHOWN)) {
@@ -26,11 +28,21 @@ export function sayTwins<Row>(
     const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
     const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
     say(
-      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; left as before: ${visibleText}${moreText}. Remove what is too many in the console.`,
+      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list ${removal} Remove what is too many in the console.`,
     );
   }
   if (multiple.length > MAX_SHOWN)
     say(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
+}
+
+/** Reports duplicate entries. A list removes only the rows that a preview has shown; a single entry removes all of them. */
+export function sayEntryTwins(
+  duplicates: Iterable<Twins<AllowDenyEntryRow>>,
+  context: Pick<Context, "say">,
+): void {
+  const removal =
+    "removes all of them; an AllowDenyList leaves those with another comment that aren't in its state.";
+  sayTwins(duplicates, describeEntry, context, removal);
 }
 
 /** Reports duplicate mailboxes. A VIP that is both detected and added legitimately has two rows. */

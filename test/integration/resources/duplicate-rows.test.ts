@@ -110,7 +110,7 @@ describe("a list's value that the console made twice, with different comments", 
     await list.refresh();
     const { outcome, printed } = await list.up(args);
     expect(outcome).toBe("updated");
-    expect(printed).toMatch(/Removed a duplicate of evil\.example from the deny list: .*row-/);
+    expect(printed).toMatch(/evil\.example on the deny list is removed: .*row-/);
     expect(tenant.service.held()).toEqual(["deny other.example"]);
     expect(tenant.service.writes).toHaveLength(3);
     expect(await list.up(args)).toMatchObject({ outcome: "same" });

@@ -27,7 +27,7 @@ describe("a mailbox", () => {
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
       .toMatch(
-        /one and the same 2 times\. Taken is .*comment "CFO".*; left as before: .*comment "old".*Remove what is too many/,
+        /one and the same 2 times\. Taken is .*comment "CFO".*; also there: .*comment "old".*Remove what is too many/,
       );
     await using later = await laterRun(tenant);
     expect((await later.resource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(
@@ -72,7 +72,7 @@ describe("a value", () => {
     expect([made.id, tenant.writes()]).toEqual(["e2", []]);
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
-      .toMatch(/Taken is evil\.example .*id e2.*; left as before: EVIL\.example\. .*id e1/);
+      .toMatch(/Taken is evil\.example .*id e2.*; also there: EVIL\.example\. .*id e1/);
     await using later = await laterRun(tenant);
     const list = later.resource("allowDenyList");
     const whole = await list.declare({ entries: { "evil.example": "deny: INC-1" } });

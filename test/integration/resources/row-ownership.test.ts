@@ -1,0 +1,340 @@
+import { describe, expect, it } from "vitest";
+import { type LiteralEntry, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { ManagedResource } from "../../support/managed-resource";
+
+/*
+ * A service permits several rows of one value. Which of them a resource changes, removes and names, where a person has added, moved or
+ * replaced one, or an earlier run was interrupted.
+ */
+
+const VALUE = "evil.example";
+const deny = { list: "deny", value: VALUE };
+const allow = { list: "allow", value: VALUE, acceptRisk: "a partner" };
+const ALLOW = "allow (risk accepted: a partner)";
+const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
+
+/** What a resource of a kind declares: the value on a list, and in a list another value too. */
+function declaring(kind: (typeof KINDS)[number], list: "allow" | "deny", more: object = {}) {
+  if (kind === "allowDenyEntry") return { ...(list === "allow" ? allow : deny), ...more };
+  return { entries: { [VALUE]: list === "allow" ? ALLOW : "deny", "other.example": "deny" }, ...more };
+}
+
+const permitting = (entries: readonly Partial<LiteralEntry>[] = []): Promise<LiteralTenant> =>
+  literalTenant({ permitsDuplicates: true, entries });
+
+function resourceOf(tenant: LiteralTenant, kind: (typeof KINDS)[number] = "allowDenyEntry", name = "one") {
+  return new ManagedResource(tenant, kind, { name, sharesRuns: true });
+}
+
+const idsOf = ({ service }: LiteralTenant): string[] =>
+  service.entries.filter(({ value }) => value === VALUE).map(({ id }) => id);
+
+/** Deletes a row as a person does. */
+function removeByHand({ service }: LiteralTenant, id: string): void {
+  service.entries.splice(
+    service.entries.findIndex((row) => row.id === id),
+    1,
+  );
+}
+
+/** What was printed during some work. */
+async function printedDuring({ provider }: LiteralTenant, work: () => Promise<unknown>): Promise<string> {
+  const before = provider.printed.length;
+  await work();
+  return (await provider.printedSoFar()).slice(before).join("\n");
+}
+
+/** `pulumi up --refresh`: both in one provider process. */
+async function refreshAndUp(tenant: LiteralTenant, resource: ManagedResource, args: object) {
+  await tenant.provider.nextRun();
+  await resource.refresh();
+  return await resource.up(args as Record<string, unknown>);
+}
+
+describe("an `up --refresh` beside an allow that no resource manages", () => {
+  it("fails in each run after an interrupted move, until the allow is gone", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(allow);
+    for (const id of ["second", "third"]) tenant.service.add({ ...allow, id });
+    tenant.service.undeletable.add("third");
+    await tenant.provider.nextRun();
+    expect(await entry.up(deny)).toMatchObject({ outcome: "failed" });
+    tenant.service.undeletable.clear();
+    for (const run of [1, 2]) {
+      const up = await refreshAndUp(tenant, entry, deny);
+      expect(up, `run ${run}`).toMatchObject({ outcome: "failed" });
+      expect(up.failures[""]).toContain("id third");
+      expect(entry.properties).toMatchObject({ conflict: expect.stringContaining("id third") });
+    }
+    removeByHand(tenant, "third");
+    expect(await refreshAndUp(tenant, entry, deny)).toMatchObject({ outcome: "same" });
+  });
+
+  it("fails in each run after a person moved the resource's own row", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(allow);
+    const [own] = tenant.service.entries;
+    Object.assign(own ?? {}, { list: "deny" });
+    tenant.service.add({ ...allow, id: "console" });
+    for (const run of [1, 2])
+      expect(await refreshAndUp(tenant, entry, deny), `run ${run}`).toMatchObject({ outcome: "failed" });
+    expect(idsOf(tenant)).toContain("console");
+  });
+
+  it("fails another resource's deny after a person moved the first one's row", async () => {
+    await using tenant = await permitting();
+    const [old, next] = ["old", "next"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await old?.up({ ...allow, verdictScope: "graymail" });
+    const [own] = tenant.service.entries;
+    Object.assign(own ?? {}, { list: "deny" });
+    tenant.service.add({ ...allow, id: "console", verdict_scope: "graymail" });
+    await tenant.provider.nextRun();
+    await old?.refresh();
+    const up = await next?.up(deny);
+    expect(up).toMatchObject({ outcome: "failed" });
+    expect(up?.failures[""]).toContain("id console");
+  });
+});
+
+describe("an allow of another scope that the program no longer declares", () => {
+  it.each(KINDS)("is removed by the deny of an %s, also where its resource is retained", async (kind) => {
+    await using tenant = await permitting();
+    const retained = resourceOf(tenant, "allowDenyEntry", "retained");
+    await retained.up({ ...allow, verdictScope: "graymail" });
+    await tenant.provider.nextRun();
+    await retained.refresh();
+    const next = resourceOf(tenant, kind, "next");
+    const up = await next.up(declaring(kind, "deny"));
+    expect(up).toMatchObject({ outcome: "created", printed: expect.stringContaining("id row-1") });
+    expect(tenant.service.held()).toContain("deny evil.example");
+    expect(tenant.service.held()).not.toContain("allow evil.example");
+  });
+
+  it("is removed by a deny that was an entry of its own before", async () => {
+    await using tenant = await permitting();
+    const [retained, moved] = ["retained", "moved"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await retained?.up({ ...allow, verdictScope: "graymail" });
+    await moved?.up(allow);
+    await tenant.provider.nextRun();
+    await retained?.refresh();
+    await moved?.refresh();
+    expect(await moved?.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+});
+
+describe("a second row of the same value on the same list", () => {
+  it.each(KINDS)("is named by the refresh of an %s, which says that a removal takes it too", async (kind) => {
+    await using tenant = await permitting();
+    const resource = resourceOf(tenant, kind);
+    await resource.up(declaring(kind, "deny"));
+    tenant.service.add({ ...deny, id: "console", created_by: "Mei Chen" });
+    await tenant.provider.nextRun();
+    const printed = await printedDuring(tenant, () => resource.refresh());
+    expect(printed).toMatch(/id console.*made by Mei Chen.*[Rr]emoving .* removes all of them/s);
+    expect(printed).not.toContain("left as before");
+    const writes = tenant.service.writes.length;
+    expect(await resource.up(declaring(kind, "deny"))).toMatchObject({ outcome: "same" });
+    expect(tenant.service.writes).toHaveLength(writes);
+  });
+
+  it.each(KINDS)("is named by the run of an %s that removes it", async (kind) => {
+    await using tenant = await permitting();
+    const resource = resourceOf(tenant, kind);
+    await resource.up(declaring(kind, "deny"));
+    const [own = ""] = idsOf(tenant);
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    const { printed } = await resource.destroy();
+    expect(idsOf(tenant)).toEqual([]);
+    expect(printed).toMatch(/was there 2 times; all of them are removed/);
+    for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
+  });
+
+  it("stays where a list removes its entry and the comment differs, and is named", async () => {
+    await using tenant = await permitting();
+    const list = resourceOf(tenant, "allowDenyList");
+    await list.up(declaring("allowDenyList", "deny"));
+    tenant.service.add({ ...deny, id: "console", comment: "by hand" });
+    const up = await refreshAndUp(tenant, list, { entries: { "other.example": "deny" } });
+    expect(up.outcome).toBe("updated");
+    expect(idsOf(tenant)).toEqual(["console"]);
+    expect(up.printed).toMatch(/also at the tenant as .*id console/);
+  });
+
+  it.each(["console", "own"])(
+    "keeps the resource in the state where a deletion fails: the %s row's",
+    async (failing) => {
+      await using tenant = await permitting();
+      const entry = resourceOf(tenant);
+      await entry.up(deny);
+      const [own = ""] = idsOf(tenant);
+      tenant.service.add({ ...deny, id: "console" });
+      tenant.service.undeletable.add(failing === "own" ? own : failing);
+      await tenant.provider.nextRun();
+      expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
+      tenant.service.undeletable.clear();
+      await tenant.provider.nextRun();
+      const { outcome, printed } = await entry.destroy();
+      expect([outcome, idsOf(tenant)]).toEqual(["updated", []]);
+      expect(printed).not.toContain("in its place");
+    },
+  );
+
+  it("keeps the resource in the state where its own row isn't listed yet, and the other's deletion fails", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    tenant.service.hide(2);
+    tenant.service.add({ ...deny, id: "console" });
+    tenant.service.undeletable.add("console");
+    await tenant.provider.nextRun();
+    expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
+    tenant.service.undeletable.clear();
+    await tenant.provider.nextRun();
+    expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
+    expect(idsOf(tenant)).toEqual([]);
+  });
+
+  it("goes with a move to the other list, which names it", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    tenant.service.add({ ...deny, id: "console" });
+    const { outcome, printed } = await refreshAndUp(tenant, entry, allow);
+    expect([outcome, tenant.service.held()]).toEqual(["updated", ["allow evil.example"]]);
+    expect(printed).toMatch(/Removed .*id console/);
+  });
+
+  it("isn't said to be left where a deny that adopts removes it", async () => {
+    await using tenant = await permitting([allow, { ...allow, id: "second" }]);
+    const { outcome, printed } = await resourceOf(tenant).up({ ...deny, adopt: true });
+    expect(outcome).toBe("created");
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(printed).not.toMatch(/left as before|in the console/);
+    expect(printed).toMatch(/Removed .*id second/);
+  });
+});
+
+describe("an entry that a person deleted and made again", () => {
+  it.each([
+    ["on its list", {}],
+    ["on its list, with another comment", { comment: "by hand" }],
+    ["on the other list", { list: "allow" }],
+  ])("is named by the refresh as another row, which a removal deletes: %s", async (_name, change) => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    const [own = ""] = idsOf(tenant);
+    removeByHand(tenant, own);
+    tenant.service.add({ ...deny, id: "again", created_by: "Mei Chen", ...change });
+    await tenant.provider.nextRun();
+    const printed = await printedDuring(tenant, () => entry.refresh());
+    expect(printed).toMatch(
+      new RegExp(`id ${own}.*deleted.*id again.*made by Mei Chen.*[Rr]emoving .* deletes`, "s"),
+    );
+    await tenant.provider.nextRun();
+    expect(await printedDuring(tenant, () => entry.refresh())).not.toContain("id again");
+    expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
+    expect(idsOf(tenant)).toEqual([]);
+  });
+
+  it("is named by an update that changes it without a refresh", async () => {
+    await using tenant = await permitting();
+    const entry = resourceOf(tenant);
+    await entry.up(deny);
+    removeByHand(tenant, idsOf(tenant)[0] ?? "");
+    tenant.service.add({ ...deny, id: "again" });
+    await tenant.provider.nextRun();
+    const up = await entry.up({ ...deny, comment: "INC-7" });
+    expect(up).toMatchObject({ outcome: "updated", printed: expect.stringContaining("id again") });
+  });
+});
+
+describe("messages", () => {
+  it("don't say that a row stays which another resource's removal deletes", async () => {
+    await using tenant = await permitting();
+    const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await first?.up(deny);
+    await second?.up({ ...deny, verdictScope: "graymail" });
+    await tenant.provider.nextRun();
+    const printed = await printedDuring(tenant, async () => {
+      await first?.destroy();
+      await second?.destroy();
+    });
+    expect(printed).not.toContain("It stays");
+    expect(tenant.service.entries).toEqual([]);
+  });
+
+  it("don't name a row that another resource's state has, where a refresh has shown it", async () => {
+    await using tenant = await permitting();
+    const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+    await first?.up(deny);
+    await second?.up({ ...deny, verdictScope: "graymail" });
+    await tenant.provider.nextRun();
+    await first?.refresh();
+    await second?.refresh();
+    const printed = await printedDuring(tenant, async () => {
+      await first?.destroy();
+      await second?.destroy();
+    });
+    expect(printed).not.toContain("is also at the tenant as");
+    expect(tenant.service.entries).toEqual([]);
+  });
+
+  it.each(KINDS)("advise no removal of an allow that %s doesn't declare", async (kind) => {
+    await using tenant = await permitting();
+    const resource = resourceOf(tenant, kind);
+    await resource.up(declaring(kind, "deny"));
+    // A person moved the row, and denied the value in another scope.
+    const own = tenant.service.entries.find(({ value }) => value === VALUE);
+    Object.assign(own ?? {}, { list: "allow" });
+    tenant.service.add({ ...deny, id: "console", verdict_scope: "graymail" });
+    await tenant.provider.nextRun();
+    const printed = await printedDuring(tenant, async () => {
+      await resource.refresh();
+      await resource.up(declaring(kind, "deny"));
+    });
+    expect(printed).not.toContain("declare no allow");
+    expect(tenant.service.held()).not.toContain("allow evil.example");
+  });
+
+  it.each(KINDS)("advise no removal of an allow that %s moves to the deny list", async (kind) => {
+    await using tenant = await permitting();
+    const resource = resourceOf(tenant, kind);
+    await resource.up(declaring(kind, "allow"));
+    tenant.service.add({ ...deny, id: "console" });
+    await tenant.provider.nextRun();
+    await resource.refresh();
+    await tenant.provider.nextRun();
+    const { outcome, printed } = await resource.up(declaring(kind, "deny"));
+    expect(outcome).toBe("updated");
+    expect(printed).not.toContain("declare no allow");
+    expect(tenant.service.held()).not.toContain("allow evil.example");
+  });
+});
+
+it("an allow beside a person's deny gets another name, and the run names the deny", async () => {
+  await using tenant = await permitting();
+  const [old, renamed] = ["old", "renamed"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+  await old?.up(allow);
+  const [own = ""] = idsOf(tenant);
+  tenant.service.add({ ...deny, id: "console" });
+  await tenant.provider.nextRun();
+  await old?.refresh();
+  const up = await renamed?.up(allow);
+  expect(up).toMatchObject({ outcome: "created", printed: expect.stringContaining("id console") });
+  expect(renamed?.properties).toMatchObject({ conflict: expect.stringContaining("id console") });
+  await old?.destroy();
+  expect(idsOf(tenant)).toEqual([own, "console"]);
+});
+
+it("two equal resources that are created at once say that one of them took over the other's row", async () => {
+  await using tenant = await permitting();
+  const resources = ["one", "other"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
+  const printed = await printedDuring(tenant, () => Promise.all(resources.map((one) => one.up(deny))));
+  expect(printed.split("\n").filter((line) => line.includes("Took over"))).toHaveLength(1);
+  expect(tenant.service.held()).toEqual(["deny evil.example"]);
+});
