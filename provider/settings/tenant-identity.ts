@@ -1,6 +1,13 @@
-import * as crypto from "node:crypto";
 import { areCounters } from "./entry-id";
-import { canonicalMailbox } from "./entry-value";
+import {
+  HASH_LENGTH,
+  hashEntry,
+  hashMailbox,
+  hashParts,
+  type IdentifyingEntry,
+  SAMPLE_SIZE,
+  Sample,
+} from "./identity-hash";
 import {
   countForeignRows,
   isCountCut,
@@ -33,23 +40,11 @@ export interface TenantIdentity {
   readonly history?: RowHistory;
 }
 
-/** The fields of an allow/deny entry that identify it. */
-export interface IdentifyingEntry {
-  readonly id: string;
-  readonly entry_type: string;
-  readonly value: string;
-  readonly created_at?: string | null | undefined;
-  readonly created_by?: string | null | undefined;
-}
-
-/** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
-const SAMPLE_SIZE = 32;
 /** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
 /** The limits for a shrunk identity: hashes of each kind, and bytes of the bit set. */
 const SMALL_SAMPLE_SIZE = 8;
 const SMALL_HISTORY_BYTES = 128;
-const HASH_LENGTH = 12;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
 
@@ -149,8 +144,8 @@ export function retainHeld(
 }
 
 /**
- * Groups the readings that belong to the same tenant, each group in the given order. Usually there are no groups. No other code may decide
- * this.
+ * Groups the readings that belong to the same tenant. The groups, and the members of each, are in the given order. Usually there are no
+ * groups. No other code may decide this.
  *
  * A tenant without entries and VIPs can't be identified, so it is in no group.
  *
@@ -168,9 +163,11 @@ export function findSameTenants<T>(
     const mergedGroup = [...firstGroup, ...secondGroup];
     for (const member of mergedGroup) groups.set(member, mergedGroup);
   }
-  return [...new Set(groups.values())].map((members) =>
-    members.toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0)),
-  ) as unknown as readonly (readonly [T, T, ...T[]])[];
+  const compare = (one: T | undefined, other: T | undefined): number =>
+    (order.get(one as T) ?? 0) - (order.get(other as T) ?? 0);
+  return [...new Set(groups.values())]
+    .map((members) => members.toSorted(compare))
+    .toSorted(([one], [other]) => compare(one, other)) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
 /** Whether a reading contains nothing that identifies a tenant. */
@@ -365,41 +362,4 @@ function normalizeAddress(baseUrl: string): string {
   const host = url.hostname.replace(/\.$/, "");
   const port = url.port === "" ? url.protocol : url.port;
   return `${LOOPBACK.has(host) ? "loopback" : host} ${port}`;
-}
-
-/** Returns the hash of a row; undefined if it has no creation date. */
-function hashEntry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): string | undefined {
-  if (created_at == null || created_at === "") return undefined;
-  return hashParts("entry", id, created_at, created_by ?? "", entry_type, value);
-}
-
-/** Returns the hash of a VIP; undefined if it has no mailbox. */
-function hashMailbox(mailbox: string | null | undefined): string | undefined {
-  return mailbox == null || mailbox === "" ? undefined : hashParts("vip", canonicalMailbox(mailbox));
-}
-
-function hashParts(...parts: readonly string[]): string {
-  return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH_LENGTH);
-}
-
-/** Keeps the smallest hashes that were added. */
-class Sample {
-  #smallest: string[] = [];
-  #largest = "";
-
-  add(hash: string): void {
-    if (this.#largest !== "" && hash >= this.#largest) return;
-    this.#smallest.push(hash);
-    if (this.#smallest.length >= SAMPLE_SIZE * 8) this.#trim();
-  }
-
-  hashes(): readonly string[] {
-    this.#trim();
-    return [...this.#smallest];
-  }
-
-  #trim(): void {
-    this.#smallest = [...new Set(this.#smallest)].sort().slice(0, SAMPLE_SIZE);
-    if (this.#smallest.length === SAMPLE_SIZE) this.#largest = this.#smallest.at(-1) ?? "";
-  }
 }

@@ -98,7 +98,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     await planned();
     expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
     const wrong = await run(keys(), "rollout", "rollback", "--yes");
-    expect(wrong.code, wrong.output).toBe(1);
+    expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output).toMatch(/\[ERR_(?:OTHER|SAME)_TENANT\]/);
     expect(writes()).toEqual([]);
   });

@@ -243,10 +243,14 @@ export function withMarkers(
  * @param isAccepted whether a person says that what is remembered of a tenant of that name is wrong. Default: of none.
  */
 export async function findSameTargetsIn(
-  readings: ReadonlyMap<Target, TenantIdentity>,
+  unorderedReadings: ReadonlyMap<Target, TenantIdentity>,
   readRecorded: ReadMemory,
   isAccepted: (name: string) => boolean = () => false,
 ): Promise<readonly SameTargets[]> {
+  // Tenants are read concurrently. A message lists them in the order of the targets file.
+  const readings = new Map(
+    [...unorderedReadings].toSorted(([{ place }], [{ place: otherPlace }]) => place.line - otherPlace.line),
+  );
   const recordedByStack = await readRecorded("declared");
   const groups = findSameTargets(readings, recordedByStack).filter(({ unknown }) => unknown === undefined);
   const foundTargets = new Set(groups.flatMap(({ read }) => read));

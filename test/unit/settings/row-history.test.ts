@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
 import {
-  type IdentifyingEntry,
   identityOf,
   isStillTenant,
   provesOtherTenant,

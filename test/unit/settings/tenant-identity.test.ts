@@ -1,10 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  findSameTenants,
-  type IdentifyingEntry,
-  identityOf,
-  type TenantIdentity,
-} from "../../../provider/settings/tenant-identity";
+import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
+import { findSameTenants, identityOf, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 
 const AT = "https://mail.example";
 
