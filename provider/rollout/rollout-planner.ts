@@ -27,11 +27,12 @@ import { underWayError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
 import { projectFolder, requirePassphrase, stateBackend } from "./stack/state-backend";
+import { readMarkerFile } from "./stack/state-file";
 import { keyVariablesOf } from "./stack/tenant-environment";
 import { assignWaves } from "./targets/assign-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
-import type { ReadMemory } from "./targets/same-tenant";
+import { type ReadMemory, withMarkers } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import { toleratedOf } from "./targets/tolerance";
 
@@ -230,15 +231,19 @@ export class RolloutPlanner {
   }
 
   /**
-   * Returns a function that reads from the journal what earlier rollouts recorded about tenants.
+   * Returns a function that reads what earlier rollouts recorded about tenants: in the journal, and for stacks that it doesn't know, in
+   * states that can be read here.
    *
    * @param declaredTargets all tenants of the targets file.
    */
   #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadMemory {
     const { journal, environment } = this.#context;
     return async (targets) => {
-      const { fingerprint: backend } = stateBackend(environment, projectFolder(source));
-      return await rememberedIdentities(journal.database, { project, backend }, declaredTargets, targets);
+      const { fingerprint: backend, url } = stateBackend(environment, projectFolder(source));
+      const readMemory: ReadMemory = async (scope) =>
+        await rememberedIdentities(journal.database, { project, backend }, declaredTargets, scope);
+      const readMarker = ({ stack }: Target) => readMarkerFile({ backend: url, project, stack });
+      return await withMarkers(readMemory, declaredTargets, readMarker)(targets);
     };
   }
 }

@@ -15,6 +15,8 @@ export interface IdentifyingEntry {
 export const HASH_LENGTH = 12;
 /** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
 export const SAMPLE_SIZE = 32;
+/** The maximum number in a shrunk identity. */
+export const SMALL_SAMPLE_SIZE = 8;
 
 /** Returns the hash of a row; undefined if it has no creation date. */
 export function hashEntry({

@@ -1,3 +1,4 @@
+import { alignSamples, compareVips, countAllShared, countShared, listHashes } from "./compare-samples";
 import { areCounters } from "./entry-id";
 import {
   HASH_LENGTH,
@@ -5,8 +6,8 @@ import {
   hashMailbox,
   hashParts,
   type IdentifyingEntry,
-  SAMPLE_SIZE,
   Sample,
+  SMALL_SAMPLE_SIZE,
 } from "./identity-hash";
 import {
   countForeignRows,
@@ -42,8 +43,7 @@ export interface TenantIdentity {
 
 /** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
-/** The limits for a shrunk identity: hashes of each kind, and bytes of the bit set. */
-const SMALL_SAMPLE_SIZE = 8;
+/** The maximum size of the bit set in a shrunk identity, in bytes. */
 const SMALL_HISTORY_BYTES = 128;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
@@ -56,8 +56,15 @@ export class IdentityReader {
   readonly #dates = new Set<string>();
   readonly #history = new RowHistoryReader();
   readonly #vips = new Sample();
+  readonly #wanted: ReadonlySet<string>;
+  readonly #held = new Set<string>();
   #entries = 0;
   #areVipsRead = false;
+
+  /** @param earlier what is looked for among all rows. Default: nothing. */
+  constructor(earlier?: TenantIdentity) {
+    this.#wanted = new Set(earlier === undefined ? [] : listHashes(earlier));
+  }
 
   entry(row: IdentifyingEntry): void {
     const { id, created_at } = row;
@@ -65,6 +72,7 @@ export class IdentityReader {
     this.#history.add(row);
     const hash = hashEntry(row);
     if (hash === undefined || created_at == null) return;
+    if (this.#wanted.has(hash)) this.#held.add(hash);
     this.#rows.add(`${hash} ${id}`);
     this.#ids.add(hashParts("id", id));
     if (this.#dates.size < MIN_DATES) this.#dates.add(created_at);
@@ -78,7 +86,14 @@ export class IdentityReader {
   person(mailbox: string | null | undefined): void {
     this.#areVipsRead = true;
     const hash = hashMailbox(mailbox);
-    if (hash !== undefined) this.#vips.add(hash);
+    if (hash === undefined) return;
+    if (this.#wanted.has(hash)) this.#held.add(hash);
+    this.#vips.add(hash);
+  }
+
+  /** Reduces an identity to what is still held of it, as far as it was looked for. */
+  retain(earlier: TenantIdentity): TenantIdentity {
+    return filterHashes(earlier, this.#held);
   }
 
   /**
@@ -129,11 +144,17 @@ export function identityOf(
  * Reduces an identity to what these rows and mailboxes still hold of it. Unlike a sample of them, this doesn't depend on what was added since.
  */
 export function retainHeld(
-  { unique, counted, people, ...identity }: TenantIdentity,
+  earlier: TenantIdentity,
   rows: readonly IdentifyingEntry[],
   mailboxes: readonly (string | undefined)[],
 ): TenantIdentity {
-  const held = new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]);
+  return filterHashes(earlier, new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]));
+}
+
+function filterHashes(
+  { unique, counted, people, ...identity }: TenantIdentity,
+  held: ReadonlySet<string | undefined>,
+): TenantIdentity {
   const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => held.has(hash));
   return {
     ...identity,
@@ -175,6 +196,11 @@ export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
   return entries + people.length === 0;
 }
 
+/** Whether nothing of a reading can be found again, as where the service gives no dates. */
+export function identifiesNone(identity: TenantIdentity): boolean {
+  return listHashes(identity).length === 0;
+}
+
 /** Reduces an identity to its VIPs. */
 export function peopleAlone({ address, people = [] }: TenantIdentity): TenantIdentity {
   return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
@@ -214,6 +240,26 @@ export function isStillTenant(current: TenantIdentity, earlier: TenantIdentity):
   return compareIdentities(current, earlier) !== "different";
 }
 
+/**
+ * Returns whether a reading is of the tenant of an earlier one; undefined if one of them doesn't identify a tenant.
+ *
+ * @param retain reduces the earlier reading to what the tenant still holds: rows added since may have displaced it from the samples.
+ */
+export function isTenantOfReading(
+  current: TenantIdentity,
+  earlier: TenantIdentity,
+  retain: (earlier: TenantIdentity) => TenantIdentity,
+): boolean | undefined {
+  // The service may have moved to another address and kept its ids.
+  const before = { ...earlier, address: current.address };
+  if (identifiesNone(before) || isNothing(current)) return undefined;
+  if (isStillTenant(current, before)) return true;
+  const { unique, counted, people = [] } = retain(before);
+  // No other tenant has any of these ids or mailboxes, however much has changed.
+  if (unique.length + people.length > 0) return true;
+  return isStillTenant({ ...current, unique: [], counted }, before);
+}
+
 /** Whether a reading shares nothing with the earlier reading of its tenant, but something with a reading of another tenant. */
 export function isReplacedBy(
   current: TenantIdentity,
@@ -243,6 +289,14 @@ export function provesOtherTenant(current: TenantIdentity, earlier: TenantIdenti
       ? "1 entry that was created before"
       : `${foreignCount}${isCountCut(current.history) ? " or more" : ""} entries that were created before`;
   return `${earlierText}, and now holds ${countText}`;
+}
+
+/** Removes from an identity what only the current reading of a comparison needs. */
+export function compactIdentity({ history, ...identity }: TenantIdentity): TenantIdentity {
+  return {
+    ...identity,
+    ...(history === undefined ? {} : { history: shrinkHistory(history, Number.POSITIVE_INFINITY) }),
+  };
 }
 
 /** Shrinks an identity to less than 1,000 bytes, for comparison with a later reading. */
@@ -293,65 +347,6 @@ function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first:
   return (
     thirdReadings.length > 0 && thirdReadings.every(([, { numbers: ids }]) => countShared(ids, numbers) === 0)
   );
-}
-
-/** Compares the VIPs of two readings. Undefined if VIPs were not read on one side, or neither side has any. */
-function compareVips(
-  { people: one }: TenantIdentity,
-  { people: other }: TenantIdentity,
-): "none" | "some" | "unequal" | undefined {
-  if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
-  if (one.length === 0 || other.length === 0) return "unequal";
-  if (countShared(one, other) > 0) return "some";
-  // A sample proves nothing about hashes after its last one.
-  const last = [one, other]
-    .flatMap((hashes) =>
-      hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
-    )
-    .sort()[0];
-  const isDecided = (hash: string): boolean => last === undefined || hash <= last;
-  return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
-}
-
-/** The entry hashes that are used to compare two readings. */
-type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
-
-/**
- * Returns the entry hashes of two readings, in samples of equal size. An id counts as unique if either reading classifies it as unique. The
- * other reading may have had too few ids to tell.
- */
-function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
-  const isSmall = [one, other].some(
-    ({ entries, unique, counted }) =>
-      unique.length <= SMALL_SAMPLE_SIZE &&
-      counted.length <= SMALL_SAMPLE_SIZE &&
-      entries > unique.length + counted.length,
-  );
-  const getEntryHashes = (reading: TenantIdentity, otherReading: TenantIdentity): EntryHashes => {
-    const isUnique = new Set(otherReading.unique);
-    const promotedHashes = reading.counted.filter((hash) => isUnique.has(hash));
-    const unique =
-      promotedHashes.length === 0 ? reading.unique : [...reading.unique, ...promotedHashes].sort();
-    const counted = reading.counted.filter((hash) => !isUnique.has(hash));
-    return isSmall
-      ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }
-      : { unique, counted };
-  };
-  return [getEntryHashes(one, other), getEntryHashes(other, one)];
-}
-
-function countAllShared(one: TenantIdentity, other: TenantIdentity): number {
-  const getAllHashes = ({ unique, counted, people = [] }: TenantIdentity) => [
-    ...unique,
-    ...counted,
-    ...people,
-  ];
-  return countShared(getAllHashes(one), getAllHashes(other));
-}
-
-function countShared(one: readonly string[], other: readonly string[]): number {
-  const knownHashes = new Set(one);
-  return other.filter((hash) => knownHashes.has(hash)).length;
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
