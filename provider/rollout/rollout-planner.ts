@@ -134,7 +134,8 @@ export class RolloutPlanner {
       );
       if (known === 0) for (const note of rollback.notes) this.#context.log(note);
       const planned = await this.#planRollbackOnce(record, rollback, request).catch((error: unknown) => {
-        if (!(error instanceof SameTenantError) || !addReplaced(error, replaced)) throw error;
+        const isAttributed = error instanceof SameTenantError && addReplaced(error, replaced);
+        if (!isAttributed || replaced.size === known) throw error;
         return undefined;
       });
       if (planned !== undefined && replaced.size === known) {
@@ -276,7 +277,6 @@ export class RolloutPlanner {
  * @returns whether it is known of each which they are.
  */
 function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>): boolean {
-  const before = replaced.size;
   for (const { read, known, unknown, wrong } of groups) {
     if (wrong.length === 0 || (read.length > 1 && wrong.length === read.length)) return false;
     const owners = [...known, ...read.filter((target) => !wrong.includes(target))].map(({ name }) =>
@@ -288,7 +288,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>)
         : `${replacedReason(unknown.rollout)}: ${unknown.why}`;
     for (const { stack } of wrong) replaced.set(stack, reason);
   }
-  return replaced.size > before;
+  return true;
 }
 
 async function loadModePlanner(mode: Task): Promise<PlanTenant> {

@@ -1,5 +1,4 @@
-import { SAMPLE_SIZE, SMALL_SAMPLE_SIZE } from "./identity-hash";
-import type { TenantIdentity } from "./tenant-identity";
+import { SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./identity-hash";
 
 /* How the samples of two readings are compared. What follows from it is decided in tenant-identity.ts alone. */
 

@@ -1,7 +1,8 @@
 import * as crypto from "node:crypto";
 import { canonicalMailbox } from "./entry-value";
+import type { RowHistory } from "./row-history";
 
-/* The hashes by which readings of tenants are compared. They are stored, so they never change. */
+/* What is kept of a reading of a tenant: hashes, which are stored in journals and states. How they are made never changes. */
 
 /** The fields of an allow/deny entry that identify it. */
 export interface IdentifyingEntry {
@@ -10,6 +11,25 @@ export interface IdentifyingEntry {
   readonly value: string;
   readonly created_at?: string | null | undefined;
   readonly created_by?: string | null | undefined;
+}
+
+/** The data that identifies the tenant of a reading. This is plain data, stored in the journal of a rollout. */
+export interface TenantIdentity {
+  /** The service's address in normalized form. */
+  readonly address: string;
+  readonly entries: number;
+  /** Hashes of entries with ids that no other tenant can have. */
+  readonly unique: readonly string[];
+  /** Hashes of entries with ids that look like a counter. Each tenant may count from 1. */
+  readonly counted: readonly string[];
+  /** Hashes of the ids alone, for the entries in `counted`. */
+  readonly numbers: readonly string[];
+  /** The number of distinct creation dates of the entries in `counted`, up to 3. */
+  readonly dates: number;
+  /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
+  readonly people?: readonly string[];
+  /** The dated entries and the time of the reading. Absent in readings of an earlier release, or if no time is known. */
+  readonly history?: RowHistory;
 }
 
 export const HASH_LENGTH = 12;

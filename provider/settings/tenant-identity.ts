@@ -8,38 +8,16 @@ import {
   type IdentifyingEntry,
   Sample,
   SMALL_SAMPLE_SIZE,
+  type TenantIdentity,
 } from "./identity-hash";
-import {
-  countForeignRows,
-  isCountCut,
-  type RowHistory,
-  RowHistoryReader,
-  shrinkHistory,
-} from "./row-history";
+import { countForeignRows, isCountCut, RowHistoryReader, shrinkHistory } from "./row-history";
 
 /*
  * An API key doesn't identify its tenant. Two readings are therefore compared by data from the service: the ids and creation dates of
  * entries, and the mailboxes of VIPs. Only a bounded sample of hashes is kept.
  */
 
-/** The data that identifies the tenant of a reading. This is plain data, stored in the journal of a rollout. */
-export interface TenantIdentity {
-  /** The service's address in normalized form. */
-  readonly address: string;
-  readonly entries: number;
-  /** Hashes of entries with ids that no other tenant can have. */
-  readonly unique: readonly string[];
-  /** Hashes of entries with ids that look like a counter. Each tenant may count from 1. */
-  readonly counted: readonly string[];
-  /** Hashes of the ids alone, for the entries in `counted`. */
-  readonly numbers: readonly string[];
-  /** The number of distinct creation dates of the entries in `counted`, up to {@link MIN_DATES}. */
-  readonly dates: number;
-  /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
-  readonly people?: readonly string[];
-  /** The dated entries and the time of the reading. Absent in readings of an earlier release, or if no time is known. */
-  readonly history?: RowHistory;
-}
+export type { TenantIdentity };
 
 /** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
