@@ -9,9 +9,11 @@ import {
 } from "../gitops/find/find-tenant";
 import type { Matcher } from "../gitops/find/matcher";
 import type { ExpectedPeople } from "../plan/same-tenant";
+import type { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Target } from "../rollout/model/target";
 import type { Reach } from "../rollout/probing/target-client";
 import { refuseNotAllowed } from "../rollout/targets/not-allowed";
+import { findReplacedTenant } from "../rollout/targets/replaced-reason";
 import type { ReadMemory } from "../rollout/targets/same-tenant";
 import { withoutUndefined } from "../settings/without-undefined";
 import { readEach } from "./read-each";
@@ -67,16 +69,23 @@ export async function findInFleet(
       const accepting = { environment: reach.environment, name };
       return { ownDomains, fingerprint: remembered?.get(stack)?.fingerprint, accepting };
     };
-    await readEach<MatchingRows>(targets, {
+    await readEach<MatchingRows & { readonly other: OtherTenantError | undefined }>(targets, {
       reach,
       concurrency,
       sameKeys: "refused",
       identity: ({ identity }) => identity,
       ...withoutUndefined({ memory }),
-      read: async (client, target, { answered }) =>
-        await readMatching(client, matcher, answered, getExpectedPeople(target)),
-      settled: (target, { read, error }) =>
-        findInTenant(target, read === undefined ? { error } : { rows: read }),
+      read: async (client, target, { answered }) => {
+        const before = remembered?.get(target.stack);
+        const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;
+        const people = getExpectedPeople(target);
+        const rows = await readMatching(client, matcher, answered, people, expectedReading);
+        const other = await findReplacedTenant(target, before, reach.environment, rows.isTenantOf);
+        return { ...rows, other };
+      },
+      // Whose key it is, where rollouts know that tenant by another name, is reported first.
+      settled: (target, { read, error = read?.other }) =>
+        findInTenant(target, read === undefined || error !== undefined ? { error } : { rows: read }),
     });
   }
   return targets.map(

@@ -4,13 +4,7 @@ import { keyOfRow } from "../resources/lifecycle/entry-match";
 import { LISTS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { keyOfVip } from "../settings/keyed-list";
-import {
-  identityOf,
-  isNothing,
-  isStillTenant,
-  retainHeld,
-  type TenantIdentity,
-} from "../settings/tenant-identity";
+import { identityOf, isTenantOfReading, retainHeld, type TenantIdentity } from "../settings/tenant-identity";
 import { withoutUndefined } from "../settings/without-undefined";
 import { rowThatCounts } from "../tenant";
 
@@ -78,21 +72,11 @@ export function getMailboxes({ vips }: Observed): readonly (string | undefined)[
   return [...vips.values()].map(({ email }) => email);
 }
 
-/**
- * Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant.
- *
- * If the samples differ, every row is looked up in the earlier sample, because rows added since may have displaced it.
- */
+/** Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
 export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Observed): boolean | undefined {
-  const now = identityOfObserved(baseUrl, observed);
-  // The service may have moved to another address and kept its ids.
-  const before = { ...read, address: now.address };
-  if (isNothing(before) || isNothing(now)) return undefined;
-  if (isStillTenant(now, before)) return true;
-  const { unique, counted, people = [] } = retainHeld(before, observed.rows, getMailboxes(observed));
-  // No other tenant has any of these ids or mailboxes, however much has changed.
-  if (unique.length + people.length > 0) return true;
-  return isStillTenant({ ...now, unique: [], counted }, before);
+  return isTenantOfReading(identityOfObserved(baseUrl, observed), read, (earlier) =>
+    retainHeld(earlier, observed.rows, getMailboxes(observed)),
+  );
 }
 
 /** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */

@@ -1,5 +1,8 @@
 import { dirname } from "node:path";
 import type { Finding } from "../files/finding";
+import { shellWord } from "../settings/shell-word";
+import { acceptingIt } from "../settings/tenant-people";
+import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { hurriedBy } from "./database/patience";
 import { beforeAnything } from "./execution/ended-by-journal";
@@ -8,6 +11,7 @@ import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
 import { allSkips } from "./journal/skips";
 import { withUnseen } from "./locks/with-unseen";
 import { engineCapacity } from "./model/capacity";
+import { RolloutError } from "./model/errors";
 import { originOf } from "./model/origin";
 import type { Target } from "./model/target";
 import type { Task } from "./model/task";
@@ -27,11 +31,13 @@ import { underWayError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
 import { projectFolder, requirePassphrase, stateBackend } from "./stack/state-backend";
+import { readMarkerFile } from "./stack/state-file";
 import { keyVariablesOf } from "./stack/tenant-environment";
 import { assignWaves } from "./targets/assign-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
-import type { ReadMemory } from "./targets/same-tenant";
+import { replacedReason } from "./targets/replaced-reason";
+import { type ReadMemory, SameTenantError, withMarkers } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import { toleratedOf } from "./targets/tolerance";
 
@@ -118,14 +124,32 @@ export class RolloutPlanner {
     if (await this.#context.isHeld(id)) throw underWayError(id, commands);
     const replaced = new Map<string, string>();
     let known = 0;
+    let accepting = "";
     for (;;) {
-      const rollback = await rollbackOf(journal, record, to, request, commands, replaced);
+      const rollback = await rollbackOf(journal, record, to, request, commands, replaced).catch(
+        (error: unknown) => {
+          if (accepting === "" || !(error instanceof RolloutError)) throw error;
+          throw new RolloutError(error.code, `${error.message}\n${accepting}`, { cause: error });
+        },
+      );
       if (known === 0) for (const note of rollback.notes) this.#context.log(note);
-      const planned = await this.#planRollbackOnce(record, rollback, request);
-      if (replaced.size === known) return planned;
+      const planned = await this.#planRollbackOnce(record, rollback, request).catch((error: unknown) => {
+        const isAttributed = error instanceof SameTenantError && addReplaced(error, replaced);
+        if (!isAttributed || replaced.size === known) throw error;
+        return undefined;
+      });
+      if (planned !== undefined && replaced.size === known) {
+        if (accepting !== "") this.#context.log(accepting);
+        return planned;
+      }
       // Its key opens another tenant now: what is left is planned without it.
-      await journal.forget(planned.id);
+      if (planned !== undefined) await journal.forget(planned.id);
       known = replaced.size;
+      const names = rollback.declared.flatMap(({ name, stack }) =>
+        replaced.has(stack) ? [shellWord(name)] : [],
+      );
+      const condition = "where all that the tenant held then was replaced since";
+      accepting = `Left out, because a key opens another tenant. ${acceptingIt(condition, this.#context.environment, names.join(","))}`;
     }
   }
 
@@ -230,17 +254,41 @@ export class RolloutPlanner {
   }
 
   /**
-   * Returns a function that reads from the journal what earlier rollouts recorded about tenants.
+   * Returns a function that reads what earlier rollouts recorded about tenants: in the journal, and for stacks that it doesn't know, in
+   * states that can be read here.
    *
    * @param declaredTargets all tenants of the targets file.
    */
   #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadMemory {
     const { journal, environment } = this.#context;
     return async (targets) => {
-      const { fingerprint: backend } = stateBackend(environment, projectFolder(source));
-      return await rememberedIdentities(journal.database, { project, backend }, declaredTargets, targets);
+      const { fingerprint: backend, url } = stateBackend(environment, projectFolder(source));
+      const readMemory: ReadMemory = async (scope) =>
+        await rememberedIdentities(journal.database, { project, backend }, declaredTargets, scope);
+      const readMarker = ({ stack }: Target) => readMarkerFile({ backend: url, project, stack });
+      return await withMarkers(readMemory, declaredTargets, readMarker)(targets);
     };
   }
+}
+
+/**
+ * Adds the tenants that were read by a wrong key.
+ *
+ * @returns whether it is known of each which they are.
+ */
+function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>): boolean {
+  for (const { read, known, unknown, wrong } of groups) {
+    if (wrong.length === 0 || (read.length > 1 && wrong.length === read.length)) return false;
+    const owners = [...known, ...read.filter((target) => !wrong.includes(target))].map(({ name }) =>
+      quote(name),
+    );
+    const reason =
+      unknown === undefined
+        ? `its key opens the tenant of ${owners.join(", ")}`
+        : `${replacedReason(unknown.rollout)}: ${unknown.why}`;
+    for (const { stack } of wrong) replaced.set(stack, reason);
+  }
+  return true;
 }
 
 async function loadModePlanner(mode: Task): Promise<PlanTenant> {

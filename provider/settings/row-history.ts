@@ -13,6 +13,13 @@ export interface RowHistory {
   readonly rows: string;
   /** The oldest rows. Each has its hash and its creation time in seconds, both in base 36. */
   readonly oldest: readonly string[];
+  /**
+   * The smallest hashes of rows in ascending order, four bytes each, as base64url. The reading has no other row with a smaller hash than the
+   * last one, however many rows it has. Absent in readings of an earlier release.
+   */
+  readonly smallest?: string;
+  /** The creation times of these rows in seconds, in the same form. Absent in a shrunk history. */
+  readonly smallestAt?: string;
 }
 
 /** The fields that identify a row and its creation time. */
@@ -24,6 +31,9 @@ interface DatedRow {
 /** The maximum difference between the clocks of one service. */
 const CLOCK_SKEW_S = 10 * 60;
 const MAX_OLDEST = 16;
+const MAX_SMALLEST = 64;
+/** The last hash of a history that holds all rows. */
+const MAX_HASH = 0xffff_ffff;
 const MIN_BYTES = 32;
 const MAX_BYTES = 1_024;
 /** With this many bits per row, most rows of another tenant hit an unset bit. */
@@ -32,6 +42,7 @@ const BITS_PER_ROW = 16;
 export class RowHistoryReader {
   readonly #hashes: number[] = [];
   #oldest: (readonly [second: number, hash: number])[] = [];
+  #smallest: (readonly [hash: number, second: number])[] = [];
   #newestS: number | undefined;
   #hasUndated = false;
 
@@ -46,6 +57,8 @@ export class RowHistoryReader {
     this.#newestS = Math.max(this.#newestS ?? second, second);
     this.#oldest.push([second, hash]);
     if (this.#oldest.length >= MAX_OLDEST * 8) this.#trimOldest();
+    this.#smallest.push([hash, second]);
+    if (this.#smallest.length >= MAX_SMALLEST * 8) this.#trimSmallest();
   }
 
   /**
@@ -58,11 +71,22 @@ export class RowHistoryReader {
     const atMs = serviceTimeMs ?? (this.#newestS === undefined ? undefined : this.#newestS * 1_000);
     if (atMs === undefined) return undefined;
     this.#trimOldest();
+    this.#trimSmallest();
+    const isComplete = this.#smallest.length < MAX_SMALLEST;
+    const smallest = isComplete ? [...this.#smallest, [MAX_HASH, 0] as const] : this.#smallest;
     return {
       at: new Date(atMs).toISOString(),
       rows: buildBitSet(this.#hashes).toString("base64url"),
       oldest: this.#oldest.map(([second, hash]) => `${hash.toString(36)}:${second.toString(36)}`),
+      smallest: encodeNumbers(smallest.map(([hash]) => hash)),
+      smallestAt: encodeNumbers(smallest.map(([, second]) => second)),
     };
+  }
+
+  #trimSmallest(): void {
+    this.#smallest = [...new Map(this.#smallest)]
+      .sort(([one], [other]) => one - other)
+      .slice(0, MAX_SMALLEST);
   }
 
   #trimOldest(): void {
@@ -78,10 +102,18 @@ export class RowHistoryReader {
  */
 export function countForeignRows(current: RowHistory, earlier: RowHistory): number {
   const latestS = Date.parse(earlier.at) / 1_000 - CLOCK_SKEW_S;
+  const isOld = ([, second = Number.NaN]: readonly number[]): boolean => second < latestS;
   const bits = Buffer.from(earlier.rows, "base64url");
-  const old = current.oldest
-    .map((text) => text.split(":").map((part) => Number.parseInt(part, 36)))
-    .filter(([, second = Number.NaN]) => second < latestS);
+  const oldest = current.oldest.map((text) => text.split(":").map((part) => Number.parseInt(part, 36)));
+  const old = oldest.filter(isOld);
+  const known = decodeNumbers(earlier.smallest);
+  const seconds = decodeNumbers(current.smallestAt);
+  const smallest = decodeNumbers(current.smallest).map((hash, index) => [hash, seconds[index] ?? Number.NaN]);
+  const bound = known.at(-1) ?? -1;
+  const decided = [...oldest, ...smallest].filter((row) => isOld(row) && (row[0] ?? MAX_HASH) < bound);
+  // The earlier reading has none of the hashes below its bound but these, however full its bit set is.
+  const knownHashes = new Set(known);
+  if (decided.length > 0) return decided.some(([hash = 0]) => knownHashes.has(hash)) ? 0 : old.length;
   const missedCount = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;
   // An earlier reading lacks all rows of another tenant, except those that share a bit by chance.
   const expected = old.length * (1 - computeBitShare(bits));
@@ -94,14 +126,30 @@ export function isCountCut({ oldest }: RowHistory): boolean {
 }
 
 /** Shrinks a history to a maximum number of bytes, for later comparisons. Rows share more bits, and the oldest rows are omitted. */
-export function shrinkHistory({ at, rows }: RowHistory, maxBytes: number): RowHistory {
+export function shrinkHistory({ at, rows, smallest }: RowHistory, maxBytes: number): RowHistory {
   let bits = Buffer.from(rows, "base64url");
   while (bits.length > maxBytes) {
     const half = bits.length / 2;
     const [first, second] = [bits.subarray(0, half), bits.subarray(half)];
     bits = Buffer.from(first.map((byte, index) => byte | (second[index] ?? 0)));
   }
-  return { at, rows: bits.toString("base64url"), oldest: [] };
+  return {
+    at,
+    rows: bits.toString("base64url"),
+    oldest: [],
+    ...(smallest === undefined ? {} : { smallest }),
+  };
+}
+
+function encodeNumbers(numbers: readonly number[]): string {
+  const bytes = Buffer.alloc(numbers.length * 4);
+  for (const [index, number] of numbers.entries()) bytes.writeUInt32BE(Math.max(0, number), index * 4);
+  return bytes.toString("base64url");
+}
+
+function decodeNumbers(text = ""): readonly number[] {
+  const bytes = Buffer.from(text, "base64url");
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readUInt32BE(index * 4));
 }
 
 function buildBitSet(hashes: readonly number[]): Buffer {

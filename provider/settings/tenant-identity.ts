@@ -1,55 +1,28 @@
-import * as crypto from "node:crypto";
+import { alignSamples, compareVips, countAllShared, countShared, listHashes } from "./compare-samples";
 import { areCounters } from "./entry-id";
-import { canonicalMailbox } from "./entry-value";
 import {
-  countForeignRows,
-  isCountCut,
-  type RowHistory,
-  RowHistoryReader,
-  shrinkHistory,
-} from "./row-history";
+  HASH_LENGTH,
+  hashEntry,
+  hashMailbox,
+  hashParts,
+  type IdentifyingEntry,
+  Sample,
+  SMALL_SAMPLE_SIZE,
+  type TenantIdentity,
+} from "./identity-hash";
+import { countForeignRows, isCountCut, RowHistoryReader, shrinkHistory } from "./row-history";
 
 /*
  * An API key doesn't identify its tenant. Two readings are therefore compared by data from the service: the ids and creation dates of
  * entries, and the mailboxes of VIPs. Only a bounded sample of hashes is kept.
  */
 
-/** The data that identifies the tenant of a reading. This is plain data, stored in the journal of a rollout. */
-export interface TenantIdentity {
-  /** The service's address in normalized form. */
-  readonly address: string;
-  readonly entries: number;
-  /** Hashes of entries with ids that no other tenant can have. */
-  readonly unique: readonly string[];
-  /** Hashes of entries with ids that look like a counter. Each tenant may count from 1. */
-  readonly counted: readonly string[];
-  /** Hashes of the ids alone, for the entries in `counted`. */
-  readonly numbers: readonly string[];
-  /** The number of distinct creation dates of the entries in `counted`, up to {@link MIN_DATES}. */
-  readonly dates: number;
-  /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
-  readonly people?: readonly string[];
-  /** The dated entries and the time of the reading. Absent in readings of an earlier release, or if no time is known. */
-  readonly history?: RowHistory;
-}
+export type { TenantIdentity };
 
-/** The fields of an allow/deny entry that identify it. */
-export interface IdentifyingEntry {
-  readonly id: string;
-  readonly entry_type: string;
-  readonly value: string;
-  readonly created_at?: string | null | undefined;
-  readonly created_by?: string | null | undefined;
-}
-
-/** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
-const SAMPLE_SIZE = 32;
 /** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
-/** The limits for a shrunk identity: hashes of each kind, and bytes of the bit set. */
-const SMALL_SAMPLE_SIZE = 8;
+/** The maximum size of the bit set in a shrunk identity, in bytes. */
 const SMALL_HISTORY_BYTES = 128;
-const HASH_LENGTH = 12;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
 
@@ -61,8 +34,15 @@ export class IdentityReader {
   readonly #dates = new Set<string>();
   readonly #history = new RowHistoryReader();
   readonly #vips = new Sample();
+  readonly #wanted: ReadonlySet<string>;
+  readonly #held = new Set<string>();
   #entries = 0;
   #areVipsRead = false;
+
+  /** @param earlier what is looked for among all rows. Default: nothing. */
+  constructor(earlier?: TenantIdentity) {
+    this.#wanted = new Set(earlier === undefined ? [] : listHashes(earlier));
+  }
 
   entry(row: IdentifyingEntry): void {
     const { id, created_at } = row;
@@ -70,6 +50,7 @@ export class IdentityReader {
     this.#history.add(row);
     const hash = hashEntry(row);
     if (hash === undefined || created_at == null) return;
+    if (this.#wanted.has(hash)) this.#held.add(hash);
     this.#rows.add(`${hash} ${id}`);
     this.#ids.add(hashParts("id", id));
     if (this.#dates.size < MIN_DATES) this.#dates.add(created_at);
@@ -83,7 +64,14 @@ export class IdentityReader {
   person(mailbox: string | null | undefined): void {
     this.#areVipsRead = true;
     const hash = hashMailbox(mailbox);
-    if (hash !== undefined) this.#vips.add(hash);
+    if (hash === undefined) return;
+    if (this.#wanted.has(hash)) this.#held.add(hash);
+    this.#vips.add(hash);
+  }
+
+  /** Reduces an identity to what is still held of it, as far as it was looked for. */
+  retain(earlier: TenantIdentity): TenantIdentity {
+    return filterHashes(earlier, this.#held);
   }
 
   /**
@@ -134,11 +122,17 @@ export function identityOf(
  * Reduces an identity to what these rows and mailboxes still hold of it. Unlike a sample of them, this doesn't depend on what was added since.
  */
 export function retainHeld(
-  { unique, counted, people, ...identity }: TenantIdentity,
+  earlier: TenantIdentity,
   rows: readonly IdentifyingEntry[],
   mailboxes: readonly (string | undefined)[],
 ): TenantIdentity {
-  const held = new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]);
+  return filterHashes(earlier, new Set([...rows.map(hashEntry), ...mailboxes.map(hashMailbox)]));
+}
+
+function filterHashes(
+  { unique, counted, people, ...identity }: TenantIdentity,
+  held: ReadonlySet<string | undefined>,
+): TenantIdentity {
   const retain = (hashes: readonly string[]): readonly string[] => hashes.filter((hash) => held.has(hash));
   return {
     ...identity,
@@ -149,8 +143,8 @@ export function retainHeld(
 }
 
 /**
- * Groups the readings that belong to the same tenant, each group in the given order. Usually there are no groups. No other code may decide
- * this.
+ * Groups the readings that belong to the same tenant. The groups, and the members of each, are in the given order. Usually there are no
+ * groups. No other code may decide this.
  *
  * A tenant without entries and VIPs can't be identified, so it is in no group.
  *
@@ -168,14 +162,21 @@ export function findSameTenants<T>(
     const mergedGroup = [...firstGroup, ...secondGroup];
     for (const member of mergedGroup) groups.set(member, mergedGroup);
   }
-  return [...new Set(groups.values())].map((members) =>
-    members.toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0)),
-  ) as unknown as readonly (readonly [T, T, ...T[]])[];
+  const compare = (one: T | undefined, other: T | undefined): number =>
+    (order.get(one as T) ?? 0) - (order.get(other as T) ?? 0);
+  return [...new Set(groups.values())]
+    .map((members) => members.toSorted(compare))
+    .toSorted(([one], [other]) => compare(one, other)) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
 /** Whether a reading contains nothing that identifies a tenant. */
 export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
   return entries + people.length === 0;
+}
+
+/** Whether nothing of a reading can be found again, as where the service gives no dates. */
+export function identifiesNone(identity: TenantIdentity): boolean {
+  return listHashes(identity).length === 0;
 }
 
 /** Reduces an identity to its VIPs. */
@@ -217,6 +218,26 @@ export function isStillTenant(current: TenantIdentity, earlier: TenantIdentity):
   return compareIdentities(current, earlier) !== "different";
 }
 
+/**
+ * Returns whether a reading is of the tenant of an earlier one; undefined if one of them doesn't identify a tenant.
+ *
+ * @param retain reduces the earlier reading to what the tenant still holds: rows added since may have displaced it from the samples.
+ */
+export function isTenantOfReading(
+  current: TenantIdentity,
+  earlier: TenantIdentity,
+  retain: (earlier: TenantIdentity) => TenantIdentity,
+): boolean | undefined {
+  // The service may have moved to another address and kept its ids.
+  const before = { ...earlier, address: current.address };
+  if (identifiesNone(before) || isNothing(current)) return undefined;
+  if (isStillTenant(current, before)) return true;
+  const { unique, counted, people = [] } = retain(before);
+  // No other tenant has any of these ids or mailboxes, however much has changed.
+  if (unique.length + people.length > 0) return true;
+  return isStillTenant({ ...current, unique: [], counted }, before);
+}
+
 /** Whether a reading shares nothing with the earlier reading of its tenant, but something with a reading of another tenant. */
 export function isReplacedBy(
   current: TenantIdentity,
@@ -246,6 +267,14 @@ export function provesOtherTenant(current: TenantIdentity, earlier: TenantIdenti
       ? "1 entry that was created before"
       : `${foreignCount}${isCountCut(current.history) ? " or more" : ""} entries that were created before`;
   return `${earlierText}, and now holds ${countText}`;
+}
+
+/** Removes from an identity what only the current reading of a comparison needs. */
+export function compactIdentity({ history, ...identity }: TenantIdentity): TenantIdentity {
+  return {
+    ...identity,
+    ...(history === undefined ? {} : { history: shrinkHistory(history, Number.POSITIVE_INFINITY) }),
+  };
 }
 
 /** Shrinks an identity to less than 1,000 bytes, for comparison with a later reading. */
@@ -298,65 +327,6 @@ function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first:
   );
 }
 
-/** Compares the VIPs of two readings. Undefined if VIPs were not read on one side, or neither side has any. */
-function compareVips(
-  { people: one }: TenantIdentity,
-  { people: other }: TenantIdentity,
-): "none" | "some" | "unequal" | undefined {
-  if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
-  if (one.length === 0 || other.length === 0) return "unequal";
-  if (countShared(one, other) > 0) return "some";
-  // A sample proves nothing about hashes after its last one.
-  const last = [one, other]
-    .flatMap((hashes) =>
-      hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
-    )
-    .sort()[0];
-  const isDecided = (hash: string): boolean => last === undefined || hash <= last;
-  return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
-}
-
-/** The entry hashes that are used to compare two readings. */
-type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
-
-/**
- * Returns the entry hashes of two readings, in samples of equal size. An id counts as unique if either reading classifies it as unique. The
- * other reading may have had too few ids to tell.
- */
-function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
-  const isSmall = [one, other].some(
-    ({ entries, unique, counted }) =>
-      unique.length <= SMALL_SAMPLE_SIZE &&
-      counted.length <= SMALL_SAMPLE_SIZE &&
-      entries > unique.length + counted.length,
-  );
-  const getEntryHashes = (reading: TenantIdentity, otherReading: TenantIdentity): EntryHashes => {
-    const isUnique = new Set(otherReading.unique);
-    const promotedHashes = reading.counted.filter((hash) => isUnique.has(hash));
-    const unique =
-      promotedHashes.length === 0 ? reading.unique : [...reading.unique, ...promotedHashes].sort();
-    const counted = reading.counted.filter((hash) => !isUnique.has(hash));
-    return isSmall
-      ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }
-      : { unique, counted };
-  };
-  return [getEntryHashes(one, other), getEntryHashes(other, one)];
-}
-
-function countAllShared(one: TenantIdentity, other: TenantIdentity): number {
-  const getAllHashes = ({ unique, counted, people = [] }: TenantIdentity) => [
-    ...unique,
-    ...counted,
-    ...people,
-  ];
-  return countShared(getAllHashes(one), getAllHashes(other));
-}
-
-function countShared(one: readonly string[], other: readonly string[]): number {
-  const knownHashes = new Set(one);
-  return other.filter((hash) => knownHashes.has(hash)).length;
-}
-
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 function normalizeAddress(baseUrl: string): string {
@@ -365,41 +335,4 @@ function normalizeAddress(baseUrl: string): string {
   const host = url.hostname.replace(/\.$/, "");
   const port = url.port === "" ? url.protocol : url.port;
   return `${LOOPBACK.has(host) ? "loopback" : host} ${port}`;
-}
-
-/** Returns the hash of a row; undefined if it has no creation date. */
-function hashEntry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): string | undefined {
-  if (created_at == null || created_at === "") return undefined;
-  return hashParts("entry", id, created_at, created_by ?? "", entry_type, value);
-}
-
-/** Returns the hash of a VIP; undefined if it has no mailbox. */
-function hashMailbox(mailbox: string | null | undefined): string | undefined {
-  return mailbox == null || mailbox === "" ? undefined : hashParts("vip", canonicalMailbox(mailbox));
-}
-
-function hashParts(...parts: readonly string[]): string {
-  return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH_LENGTH);
-}
-
-/** Keeps the smallest hashes that were added. */
-class Sample {
-  #smallest: string[] = [];
-  #largest = "";
-
-  add(hash: string): void {
-    if (this.#largest !== "" && hash >= this.#largest) return;
-    this.#smallest.push(hash);
-    if (this.#smallest.length >= SAMPLE_SIZE * 8) this.#trim();
-  }
-
-  hashes(): readonly string[] {
-    this.#trim();
-    return [...this.#smallest];
-  }
-
-  #trim(): void {
-    this.#smallest = [...new Set(this.#smallest)].sort().slice(0, SAMPLE_SIZE);
-    if (this.#smallest.length === SAMPLE_SIZE) this.#largest = this.#smallest.at(-1) ?? "";
-  }
 }

@@ -46,7 +46,7 @@ describe("resume", () => {
     await replaceInTargets("  t1: {}\n", "");
     fleet.take();
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([0, ["t2"]]);
+    expect(told(run), run.output).toEqual([2, ["t2"]]);
     expect(askedTenants()).toEqual(["t2"]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
@@ -66,7 +66,7 @@ describe("resume", () => {
       "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n",
     );
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([0, ["t2"]]);
+    expect(told(run), run.output).toEqual([2, ["t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(run.report().skipped?.[0]?.reason).toMatch(
       /"acme" \(tenants\.yaml:\d+\) has its key and settings file, so it was probably renamed/,
@@ -80,7 +80,7 @@ describe("resume", () => {
     await replaceInTargets("  t2: {}\n", "  t2: { settings: settings/t1.yaml }\n");
     fleet.take();
     const run = await fleet.rollout("resume");
-    expect(told(run), run.output).toEqual([0, []]);
+    expect(told(run), run.output).toEqual([2, []]);
     expect(askedTenants()).toEqual([]);
     expect(run.report().skipped?.map(({ name, reason }) => [name, reason])).toEqual([
       ["t1", expect.stringContaining(`its address is now "${other}"`)],
@@ -120,7 +120,7 @@ describe("resume", () => {
   it("leaves a tenant to the next rollout that is back in the targets file", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
-    expect(told(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
+    expect(told(await fleet.rollout("resume"))).toEqual([2, ["t2"]]);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
     const run = await fleet.rollout("--yes");
     expect(told(run), run.output).toEqual([0, ["t1"]]);

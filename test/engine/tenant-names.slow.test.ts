@@ -40,7 +40,7 @@ it("refuses two keys that were swapped between tenants whose people share a doma
   fleet.take();
   const [one, other] = ["t0", "t1"].map((name) => fleet.environment[keyVariable(name)]);
   const swapped = await fleet.begin({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").ended;
-  expect([swapped.code, swapped.output]).toEqual([1, expect.stringContaining("ERR_OTHER_TENANT")]);
+  expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(swapped.output).toMatch(
     /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) opens the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
   );

@@ -78,7 +78,7 @@ it("refuses a second key of another tenant before the first write, also where on
   for (const selection of [[], ["--only", "t1"]]) {
     const keys = { [keyVariable("t1")]: secondKey };
     const run = await fleet.begin(keys, "rollout", "--yes", ...selection).ended;
-    expect(run.code, run.output).toBe(1);
+    expect(run.code, run.output).toBe(3);
     expect(run.output).toContain(selection.length === 0 ? "[ERR_SAME_TENANT]" : "[ERR_OTHER_TENANT]");
     expect(run.output).toMatch(/"t0" \(tenants\.yaml:8/);
     expect(run.output).toMatch(/"t1" \(tenants\.yaml:9; key from the environment variable T1_KEY\)/);

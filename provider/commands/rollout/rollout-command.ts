@@ -130,6 +130,7 @@ async function runRolloutCommand(
         progress.end();
       }
     });
+    if (plannedRollout === undefined) return EXIT.refused;
     for (const finding of plannedRollout.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, plannedRollout, options);
   });

@@ -9,7 +9,7 @@ import { tellSkipped } from "./rollout-skip";
 
 const RESUME_EXIT_CODES = {
   ...EXITS,
-  2: "something is left to do: another gate, an interruption",
+  2: "something is left to do: another gate, an interruption, a tenant that the targets file doesn't name as it was",
   3: "refused by a guard: a tenant is not as it was when it was planned",
 } as const;
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type ExitCode, verb } from "../../cli/command-line";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
 import { failOnOption } from "../../cli/plan-options";
 import { type Selecting, selectionOf, withSelection } from "../../cli/tenant-options";
 import { withHelp } from "../../cli/verb-help";
@@ -87,6 +87,7 @@ async function runRollbackCommand(
           ...withoutUndefined({ maxConcurrent }),
         }),
     );
+    if (plannedRollout === undefined) return EXIT.refused;
     return await decide(rollouts, plannedRollout, options);
   });
 }

@@ -26,7 +26,7 @@ export const EXITS = {
   0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
-  3: "refused by a guard or by --fail-on, or not what was reviewed",
+  3: "refused by a guard or by --fail-on, not what was reviewed, or a key opens another tenant",
 } as const;
 
 export function withRunOptions(command: Command): Command {

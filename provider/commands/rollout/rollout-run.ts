@@ -61,10 +61,10 @@ export async function run(
   }
 }
 
-export function codeOf({ state, counts, rollsBack, skipped = [] }: RolloutReport): ExitCode {
+export function codeOf({ state, counts, skipped = [] }: RolloutReport): ExitCode {
   if (state === "waiting" || state === "running") return EXIT.changes;
   if (state !== "done" || counts.failed > 0) return EXIT.error;
   // Nobody chose to skip these tenants: the targets file no longer names them as before, or their keys now open other tenants.
-  const isPartial = rollsBack !== undefined && skipped.some(({ by }) => by === undefined);
+  const isPartial = skipped.some(({ by }) => by === undefined);
   return isPartial ? EXIT.changes : EXIT.clean;
 }

@@ -37,7 +37,7 @@ export function statusCommand(): Command {
       exits: {
         0: "all tenants are as declared, but for those that are skipped",
         1: "an error, or a tenant failed",
-        2: "it is under way, or waits",
+        2: "it is under way, or waits, or left out a tenant that the targets file doesn't name as it was",
       },
     },
   );

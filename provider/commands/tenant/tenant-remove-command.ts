@@ -188,20 +188,30 @@ async function removeTenantStack(
   return await withGoingStack(target, targets, process.env, removeWithStack, log);
 }
 
-/** Returns an error if rollouts know the key's tenant under another name. */
+/** Returns an error if rollouts, by a journal or the states of stacks, know the key's tenant under another name. */
 async function findSameTenantError(
   target: Target,
-  { project, targets }: Targets,
+  { file, project, targets }: Targets,
   identity: TenantIdentity,
   databaseOption: string | undefined,
 ): Promise<SameTenantError | undefined> {
-  const { findSameTargetsIn, SameTenantError } = await import("../../rollout/targets/same-tenant.js");
+  const { findSameTargetsIn, SameTenantError, withMarkers } = await import(
+    "../../rollout/targets/same-tenant.js"
+  );
+  const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
+  const { PULUMI_BACKEND_URL: backend } = await getStackEnvironment(file);
   const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
   return await withExistingJournal(databaseOption, async (database) => {
-    if (database === undefined) return undefined;
     const sameTargets = await findSameTargetsIn(
       new Map([[target, identity]]),
-      async (names) => await rememberedIdentities(database, { project }, targets, names),
+      withMarkers(
+        async (names) =>
+          database === undefined
+            ? new Map()
+            : await rememberedIdentities(database, { project }, targets, names),
+        targets,
+        ({ stack }) => readMarkerFile({ backend, project, stack }),
+      ),
       (name) => acceptsEmptyTenant(process.env, name),
     );
     return sameTargets.length === 0 ? undefined : new SameTenantError(sameTargets);

@@ -5,20 +5,18 @@ import type { Settings } from "../../files/settings";
 import { desiredOf, type KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
 import { identityOfObserved, type Observed, observe } from "../../plan/observed";
-import { OtherTenantError } from "../../resources/lifecycle/errors";
+import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isOfAddress } from "../../rollout/probing/address-health";
 import type { Reach } from "../../rollout/probing/target-client";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
-import { isReplacedTenant, replacedReason } from "../../rollout/targets/replaced-reason";
+import { compareWith, findReplacedTenant } from "../../rollout/targets/replaced-reason";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
-import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import { type Reading, readEach } from "../read-each";
@@ -120,6 +118,7 @@ export async function readFleetStatus(
     states,
   });
   const tenants = new Map<Target, TenantStatus>();
+  const remembered = memory?.("declared");
   const getStackState = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
   await readEach<TenantReading>(targets, {
     reach,
@@ -168,7 +167,12 @@ export async function readFleetStatus(
       const former = isNew ? await formerStacks.of(newTenant) : undefined;
       const optionalFields = withoutUndefined({
         former,
-        other: await findReplacedTenant(target, observed, reached, reach),
+        other: await findReplacedTenant(
+          target,
+          (await remembered)?.get(target.stack),
+          reach.environment,
+          compareWith(target.baseUrl, observed),
+        ),
       });
       return { ...differences, at: observed.at, holds: countEntries(observed), identity, ...optionalFields };
     },
@@ -205,24 +209,6 @@ export async function readFleetStatus(
     isJournalRead: reached !== undefined,
     isComplete: tenantStatuses.every(({ error }) => error === undefined),
   };
-}
-
-/** Why a tenant is another one than the last rollout left; undefined where nothing says so. */
-async function findReplacedTenant(
-  { name, stack, baseUrl }: Target,
-  observed: Observed,
-  reached: Reached | undefined,
-  { environment }: Reach,
-): Promise<OtherTenantError | undefined> {
-  const { last, next } = reached?.stacks.get(stack) ?? {};
-  // A rollout that isn't through may have replaced what identified the tenant.
-  if (last?.identity === undefined || next?.isBegun === true) return undefined;
-  if (acceptsEmptyTenant(environment, name)) return undefined;
-  const readEarlier = async () => (await reached?.earlier(stack)) ?? [];
-  if (!(await isReplacedTenant(last.identity, readEarlier, baseUrl, observed))) return undefined;
-  return new OtherTenantError(
-    `${quote(name)} is another tenant than before, as it seems: ${replacedReason(last.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${acceptingIt("where all that it held then was replaced since", environment, name)}`,
-  );
 }
 
 const EMPTY_LISTS: KnownLists = { entries: { content: {} }, vips: { content: {} } };

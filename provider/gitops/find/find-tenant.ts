@@ -6,7 +6,7 @@ import { type ExpectedPeople, otherTenantTold } from "../../plan/same-tenant";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { IdentityReader, type TenantIdentity } from "../../settings/tenant-identity";
+import { IdentityReader, isTenantOfReading, type TenantIdentity } from "../../settings/tenant-identity";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { decisionsOf } from "./decisions";
 import { findIn, isMatching, isMatchingVip } from "./find-in";
@@ -31,6 +31,8 @@ export interface MatchingRows {
   readonly vips: readonly VipEmployeeRow[];
   /** The identity from the full lists. */
   readonly identity: TenantIdentity;
+  /** Returns whether the full lists are of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
+  readonly isTenantOf: (earlier: TenantIdentity) => boolean | undefined;
 }
 
 type ReadOutcome<Name extends string, T> =
@@ -43,6 +45,7 @@ type ReadOutcome<Name extends string, T> =
  *
  * @param onAnswered called on the first answer of the service.
  * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
+ * @param earlier an earlier reading of the tenant, which is looked for among all rows.
  * @throws {ServiceError} if one of the lists can't be read.
  * @throws {OtherTenantError} if the VIPs belong to another tenant.
  */
@@ -51,6 +54,7 @@ export async function readMatching(
   matcher: Matcher,
   onAnswered: () => void = () => {},
   expected?: ExpectedPeople,
+  earlier?: TenantIdentity,
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
     let pages = 0;
@@ -59,9 +63,9 @@ export async function readMatching(
       if (pages > 1) onAnswered();
     };
   };
-  const identity = new IdentityReader();
+  const reader = new IdentityReader(earlier);
   const keepEntry = (row: AllowDenyEntryRow): boolean => {
-    identity.entry(row);
+    reader.entry(row);
     return isMatching(matcher, row);
   };
   const entries = LISTS.map((list) =>
@@ -70,10 +74,10 @@ export async function readMatching(
   const mailboxes = new Set<string | undefined>();
   const keep = (row: VipEmployeeRow): boolean => {
     mailboxes.add(row.email);
-    identity.person(row.email);
+    reader.person(row.email);
     return isMatchingVip(matcher, row);
   };
-  if (expected !== undefined) identity.readsPeople();
+  if (expected !== undefined) reader.readsPeople();
   const vips =
     matcher.meansMailboxes || expected !== undefined
       ? client.vipEmployees.readAll({ onPage: onPage(), keep })
@@ -81,10 +85,12 @@ export async function readMatching(
   const [rows, vipRows] = await Promise.all([Promise.all(entries), vips]);
   const mismatch = expected && otherTenantTold(mailboxes, expected);
   if (mismatch !== undefined) throw new OtherTenantError(mismatch);
+  const identity = reader.identity(client.baseUrl, client.servedAtMs);
   return {
     entries: rows.flat(),
     vips: vipRows,
-    identity: identity.identity(client.baseUrl, client.servedAtMs),
+    identity,
+    isTenantOf: (before) => isTenantOfReading(identity, before, (one) => reader.retain(one)),
   };
 }
 

@@ -15,6 +15,7 @@ import { hasDied } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";
 import type { Journal } from "../journal/journal";
+import { lastingIdentity } from "../journal/lasting-identity";
 import type { ClaimedTenant, RolloutSpec, TenantSummary } from "../journal/rollout-record";
 import { RolloutCommands } from "../model/commands";
 import { RolloutError } from "../model/errors";
@@ -205,12 +206,14 @@ async function applyPlan(
 }
 
 /** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
-function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, observed: Observed): boolean {
+function mayBePlanned({ target, summary, attempt }: ClaimedTenant, observed: Observed): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
   if (isTenantOf(identity, target.baseUrl, observed) !== false) return true;
-  // An attempt that was interrupted may have removed what identified it.
-  return attempt > 1 && !parsePlan(plan, "the plan").changes.every(({ sign }) => sign === "add");
+  if (attempt === 1) return false;
+  // An attempt that was interrupted may have removed what identified it, but nothing that the plan doesn't name.
+  const lasting = lastingIdentity(summary);
+  return lasting === undefined || isTenantOf(lasting, target.baseUrl, observed) !== false;
 }
 
 /** What the stack's state says of its last rollout from now on. */

@@ -1,4 +1,4 @@
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { compactIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { Database, Queryable } from "../database/database";
 import { json, parsed, unpacked } from "../database/stored-values";
 import type { RolloutHappening } from "../model/rollout-event";
@@ -164,7 +164,7 @@ export abstract class JobJournal extends JournalReader {
     await this.database.query(
       `UPDATE rollout_tenants SET summary = $4
        WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'`,
-      [job.rollout, job.tenant, attempt, json({ ...summary, identity })],
+      [job.rollout, job.tenant, attempt, json({ ...summary, identity: compactIdentity(identity) })],
     );
   }
 

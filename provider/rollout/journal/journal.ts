@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { compactIdentity } from "../../settings/tenant-identity";
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { Database, Queryable } from "../database/database";
 import { JournalError } from "../database/journal-error";
 import { json } from "../database/stored-values";
@@ -72,9 +74,11 @@ export class Journal extends JobJournal {
   async planned(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const { name, state, digest, summary, plan, error } of tenants) {
+        const identity = summary?.identity && compactIdentity(summary.identity);
+        const stored = summary && { ...summary, ...withoutUndefined({ identity }) };
         await transaction.query(
           "UPDATE rollout_tenants SET state = $3, digest = $4, summary = $5, plan = $6, error = $7 WHERE rollout = $1 AND name = $2",
-          [id, name, state, digest, json(summary), plan === undefined ? null : gzipSync(plan), json(error)],
+          [id, name, state, digest, json(stored), plan === undefined ? null : gzipSync(plan), json(error)],
         );
       }
     });

@@ -7,6 +7,7 @@ import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
 import type { EarlierReading } from "../targets/same-tenant";
 import { JournalReader } from "./journal-reader";
+import { lastingIdentity } from "./lasting-identity";
 import { compareRollouts, type RolloutOrder, sequenceIn } from "./rollout-order";
 import type {
   PackedFiles,
@@ -66,6 +67,8 @@ interface ObservedTenant {
   readonly fingerprint?: string;
   /** The identity of the tenant at planning time, or after later writes. */
   readonly identity?: TenantIdentity;
+  /** What an attempt to change the tenant can't have removed or replaced. Absent: not known. */
+  readonly lasting?: TenantIdentity;
 }
 
 /** A rollout that has not brought a stack to its declared state. */
@@ -269,7 +272,11 @@ function parseObservedTenant(row: Row): ObservedTenant {
 
 function identifiedBy(row: Row): Omit<ObservedTenant, "name"> {
   const summary = row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]);
-  return withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity });
+  return withoutUndefined({
+    fingerprint: summary?.fingerprint,
+    identity: summary?.identity,
+    lasting: summary && lastingIdentity(summary),
+  });
 }
 
 function toRolloutOrder({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {

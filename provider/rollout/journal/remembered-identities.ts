@@ -49,7 +49,9 @@ export function rememberedIn(
             identity,
             earlier: async () => await earlier(stack),
             ...withoutUndefined({ place, fingerprint }),
-            ...(isNewer && next.isBegun ? { isInterrupted: true } : {}),
+            ...(isNewer && next.isBegun
+              ? { isInterrupted: true, ...withoutUndefined({ lasting: next.lasting }) }
+              : {}),
           },
         ] as const,
       ];

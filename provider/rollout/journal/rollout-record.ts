@@ -82,6 +82,8 @@ export interface TenantSummary {
   readonly fingerprint?: string;
   /** The identity of the tenant at planning time. Absent in rollouts that an earlier release planned. */
   readonly identity?: TenantIdentity;
+  /** What identifies the tenant even if the plan is applied in part. Absent if the plan only adds, or if nothing else identifies it. */
+  readonly lasting?: TenantIdentity;
   /** Whether a person accepted that the tenant is empty, or that its users have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file to apply first, which writes nothing. It makes the stack manage entries before it can remove them. */

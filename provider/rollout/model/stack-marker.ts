@@ -37,7 +37,14 @@ const identity = z.object({
   numbers: hashes,
   dates: z.int().min(0),
   people: hashes.exactOptional(),
-  history: z.object({ at: z.iso.datetime(), rows: z.string(), oldest: hashes }).exactOptional(),
+  history: z
+    .object({
+      at: z.iso.datetime(),
+      rows: z.string(),
+      oldest: hashes,
+      smallest: z.string().exactOptional(),
+    })
+    .exactOptional(),
 });
 
 const markerSchema = z.object({

@@ -30,7 +30,7 @@ export const planExpired: PlanTenant = async (target, key, context, requestPolic
   // Only a full run may move the stack to the other provider.
   const provider = frontOf(stack.state) ?? stack.front;
   return targetPlan(target, plan, { ...stack, front: provider }, targets.length === 0, context, {
-    ...seenIn(target, desired, observed),
+    ...seenIn(target, desired, observed, plan),
     ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
     ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
   });

@@ -35,7 +35,7 @@ export const planMending: PlanTenant = async (target, key, context, requestPolic
         ]),
   ];
   return targetPlan(target, isReverted ? plan : buildEmptyPlan(plan), stack, !isReverted, context, {
-    ...seenIn(target, desired, observed),
+    ...seenIn(target, desired, observed, plan),
     ...(isReverted
       ? { drift: shortened(plan.changes, (change) => inverse(changeTransition(change)), formatDriftChange) }
       : {}),

@@ -26,6 +26,7 @@ import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identi
 import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { readLastingIdentity } from "../journal/lasting-identity";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
 import { RolloutError } from "../model/errors";
 import type { TenantChange } from "../model/rollout-report";
@@ -38,7 +39,7 @@ import { stackCommands } from "../stack/stack-command";
 import { readStateFile } from "../stack/state-file";
 import { removeTornAttributes, tornState } from "../stack/torn-files";
 import { replacedReason } from "../targets/replaced-reason";
-import type { RememberedTenants } from "../targets/same-tenant";
+import { type RememberedTenants, rememberedByMarker } from "../targets/same-tenant";
 import {
   type FormerStack,
   findFormerStack,
@@ -113,7 +114,7 @@ export async function planTarget(
 ): Promise<TargetPlan> {
   const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
   const { stack, desired, observed } = comparison;
-  const identification = seenIn(target, desired, observed);
+  const identification = seenIn(target, desired, observed, comparison.plan);
   const tenant = { target, desired, observed, identity: identification.identity };
   const { entries, vips } = stack.known;
   const isNew = !(entries.isThere || vips.isThere);
@@ -158,9 +159,13 @@ export function seenIn(
   { baseUrl }: Target,
   desired: Desired,
   observed: Observed,
-): Pick<TenantSummary, "fingerprint"> & { readonly identity: TenantIdentity } {
+  { changes }: Pick<Plan, "changes">,
+): Pick<TenantSummary, "fingerprint" | "lasting"> & { readonly identity: TenantIdentity } {
   return {
-    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...withoutUndefined({
+      fingerprint: seenFingerprint(desired, observed),
+      lasting: readLastingIdentity(baseUrl, observed, changes),
+    }),
     identity: identityOfObserved(baseUrl, observed),
   };
 }
@@ -181,10 +186,11 @@ export async function comparedTarget(
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
   const comparison = planOf(target, settings, desired, observed, host, context);
-  const before = (await context.remembered?.())?.get(target.stack);
+  const before =
+    (await context.remembered?.())?.get(target.stack) ?? rememberedByMarker(target, stack.marker);
   const guard = await replacedTenantGuard(target, observed, stack.known, before, context.accepting);
   if (guard !== undefined && before !== undefined) {
-    const { identity } = seenIn(target, desired, observed);
+    const identity = identityOfObserved(target.baseUrl, observed);
     context.onReplaced?.(target, { reason: replacedReason(before.rollout), identity });
   }
   const plan = guard === undefined ? comparison : { ...comparison, guards: [...comparison.guards, guard] };
@@ -220,7 +226,10 @@ export function targetPlan(
   { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
-  summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
+  summaryFields: Pick<
+    TenantSummary,
+    "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"
+  > = {},
 ): TargetPlan {
   const plan = withheld(fullPlan);
   const summary: TenantSummary = {

@@ -7,7 +7,7 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
-import { isReplacedTenant, replacedReason } from "../targets/replaced-reason";
+import { compareWith, isReplacedTenant, replacedReason } from "../targets/replaced-reason";
 import type { RememberedTenant } from "../targets/same-tenant";
 
 /** A tenant whose name and stack another tenant of the service had before. */
@@ -20,8 +20,7 @@ export interface ReplacedTenant {
 
 /**
  * Why a rollout is refused to a tenant that has the stack of another one, as where a name is used again, or its key was replaced by that of
- * another company; undefined where nothing says so. A tenant that holds nothing of what the stack declared loses nothing by it, so only
- * one that does is compared with what rollouts read before.
+ * another company; undefined where nothing says so. It holds none of the entries and VIPs that the last rollout read there.
  *
  * @param before what the last rollout read of the stack's tenant.
  */
@@ -32,15 +31,16 @@ export async function replacedTenantGuard(
   before: RememberedTenant | undefined,
   environment: NodeJS.ProcessEnv,
 ): Promise<Guard | undefined> {
-  if (before === undefined || before.isInterrupted === true || acceptsEmptyTenant(environment, name))
-    return undefined;
-  const { rollout, identity, earlier = async () => [] } = before;
-  if (!holdsAny(known, observed)) return undefined;
-  if (!(await isReplacedTenant(identity, earlier, baseUrl, observed))) return undefined;
+  if (before === undefined || acceptsEmptyTenant(environment, name)) return undefined;
+  if (!(await isReplacedTenant(before, compareWith(baseUrl, observed)))) return undefined;
+  const { rollout } = before;
+  const loss = holdsAny(known, observed)
+    ? " What that stack declared would be removed from this one, or reported as drift."
+    : "";
   const accepting = acceptingIt("where all that it held then was replaced since", environment, name);
   return {
     code: OTHER_TENANT,
-    message: `${quote(name)} has the stack ${quote(stack)}, and ${replacedReason(rollout)}. What that stack declared would be removed from this one, or reported as drift. If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
+    message: `${quote(name)} has the stack ${quote(stack)}, and ${replacedReason(rollout)}.${loss} If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { identityOfObserved } from "../../plan/observed";
 import type { Guard } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Database } from "../database/database";
@@ -5,7 +6,7 @@ import { reachedIn } from "../journal/reached";
 import type { Target } from "../model/target";
 import type { Asking } from "../probing/address-health";
 import { stackCommands } from "../stack/stack-command";
-import { comparedTarget, type PlanningContext, seenIn, stackOf } from "./plan-target";
+import { comparedTarget, type PlanningContext, stackOf } from "./plan-target";
 import { findFormerStack, type OrphanedStack, renamedTenantGuard } from "./renamed-tenant";
 
 /** The stacks of all planned tenants. */
@@ -58,7 +59,7 @@ export async function eachTakenStack(
         requestPolicy,
         async (task) => await task(),
       );
-      const { identity } = seenIn(target, desired, observed);
+      const identity = identityOfObserved(target.baseUrl, observed);
       const formerStack = findFormerStack({ target, desired, observed, identity }, takenStacks);
       return formerStack && renamedTenantGuard(target, formerStack, await stackCommands(context));
     });

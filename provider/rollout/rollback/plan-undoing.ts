@@ -80,7 +80,7 @@ export async function planUndoing(
   const desired = desiredOf(settings, knownLists, []);
   const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
-  const seen = seenIn(target, desired, observed);
+  const seen = seenIn(target, desired, observed, plan);
   if (identity !== undefined && !acceptsEmptyTenant(context.accepting, target.name)) {
     const isSame = isTenantOf(identity, target.baseUrl, observed);
     // What it held before is not given back to a tenant that holds nothing of what identified it.

@@ -4,6 +4,7 @@ import { parsePlan } from "../../plan/render/json";
 import { formatFirst, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
+import { lastingIdentity } from "../journal/lasting-identity";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { takenBackSoFar } from "../journal/taken-back";
 import { becameOf } from "../journal/what-became";
@@ -155,18 +156,19 @@ export async function rollbackOf(
       if (record === undefined || !restoredNames.has(target.stack)) {
         return await planTarget(target, key, context, requestPolicy, runInSlot);
       }
-      const { state, summary: { fingerprint, identity, marker: markerBefore } = {} } = record;
+      const { state, summary } = record;
+      const { fingerprint, marker: markerBefore } = summary ?? {};
       const plan = await readStoredPlan(journal, id, record.name);
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || markerBefore !== undefined;
-      // Of a tenant that was changed in part, what identified it may be gone.
-      const isIdentified = state === "done" || plan.changes.every(({ sign }) => sign === "add");
+      // Of a tenant that was changed in part, what the plan removes or replaces may be gone.
+      const identity = state === "done" ? summary?.identity : summary && lastingIdentity(summary);
       const tenantsToRestore = {
         rollout: id,
         plan,
         fingerprints,
         hadStack,
-        ...(isIdentified ? withoutUndefined({ identity }) : {}),
+        ...withoutUndefined({ identity }),
       };
       const planned = await planUndoing(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
       const marker = planned.planned.summary?.marker;

@@ -54,6 +54,11 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
   }
 }
 
+/** Reads the marker in a stack's state file. Undefined if there is none, or if the state is in no file that can be read here. */
+export function readMarkerFile(files: StackFiles): StackMarker | undefined {
+  return readStackMarker(readStateFile(files));
+}
+
 /** Reads the last run's results from a stack's state file. Undefined if the CLI must be run instead. */
 export function readStackState(
   { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,

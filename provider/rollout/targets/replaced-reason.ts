@@ -1,23 +1,45 @@
 import { isTenantOf, type Observed } from "../../plan/observed";
-import type { TenantIdentity } from "../../settings/tenant-identity";
-import type { EarlierReading } from "./same-tenant";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
+import type { Target } from "../model/target";
+import { formatTargetWithKey, type RememberedTenant } from "./same-tenant";
+
+/** Returns whether a tenant is the one of an earlier reading, as {@link isTenantOf}; undefined if one of them identifies no tenant. */
+export type CompareReading = (earlier: RememberedTenant["identity"]) => boolean | undefined;
 
 /**
  * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack counts as its own, because
- * the last rollout may have had a wrong key.
+ * the last rollout may have had a wrong key. Of a tenant that a rollout changed in part, only what that rollout doesn't touch is compared.
  */
-export async function isReplacedTenant(
-  last: TenantIdentity,
-  readEarlier: () => Promise<readonly EarlierReading[]>,
-  baseUrl: string,
-  observed: Observed,
-): Promise<boolean> {
-  if (isTenantOf(last, baseUrl, observed) !== false) return false;
-  const earlier = await readEarlier();
-  return !earlier.some(({ identity }) => isTenantOf(identity, baseUrl, observed) === true);
+export async function isReplacedTenant(before: RememberedTenant, compare: CompareReading): Promise<boolean> {
+  const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
+  const expected = isInterrupted ? lasting : identity;
+  if (expected === undefined || compare(expected) !== false) return false;
+  const readings = await earlier();
+  return !readings.some((reading) => compare(reading.identity) === true);
+}
+
+/** Compares earlier readings with a snapshot of a tenant. */
+export function compareWith(baseUrl: string, observed: Observed): CompareReading {
+  return (earlier) => isTenantOf(earlier, baseUrl, observed);
 }
 
 /** Why nothing that a stack remembers may be applied to a tenant: the rollout read another tenant there. */
 export function replacedReason(rollout: string): string {
   return `its key opens another tenant of the service than the rollout ${rollout} read, by ids and creation dates of entries, or by people`;
+}
+
+/** Returns an error for a command that only reads, if a tenant isn't the one that rollouts read. */
+export async function findReplacedTenant(
+  target: Target,
+  before: RememberedTenant | undefined,
+  environment: NodeJS.ProcessEnv,
+  compare: CompareReading,
+): Promise<OtherTenantError | undefined> {
+  const { name } = target;
+  if (before === undefined || acceptsEmptyTenant(environment, name)) return undefined;
+  if (!(await isReplacedTenant(before, compare))) return undefined;
+  return new OtherTenantError(
+    `${formatTargetWithKey(target)} is another tenant than before, as it seems: ${replacedReason(before.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${acceptingIt("where all that it held then was replaced since", environment, name)}`,
+  );
 }

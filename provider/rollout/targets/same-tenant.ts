@@ -29,6 +29,8 @@ export interface RememberedTenant {
   readonly earlier?: () => Promise<readonly EarlierReading[]>;
   /** The rollout has changed the tenant and isn't through there: it may have replaced what was read. Default: false. */
   readonly isInterrupted?: boolean;
+  /** Of an interrupted rollout: what it can't have removed or replaced. Absent: not known. */
+  readonly lasting?: TenantIdentity;
 }
 
 /** What one rollout read of a tenant. */
@@ -121,7 +123,7 @@ function formatGroup({ read, known, unknown }: SameTargets): string {
   return `${readers} ${read.length === 1 ? "opens" : "open"} the tenant of ${recordedTexts.join(", ")}`;
 }
 
-function formatTargetWithKey({ name, place, key }: Target): string {
+export function formatTargetWithKey({ name, place, key }: Target): string {
   return `${quote(name)} (${lineText(place)}; key from ${nameOf(key)})`;
 }
 
@@ -224,13 +226,21 @@ export function withMarkers(
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
     for (const target of targets) {
-      const { name, stack, place } = target;
-      const { rollout, identity } = (recordedByStack.has(stack) ? undefined : markerOf(target)) ?? {};
-      if (rollout === undefined || identity === undefined) continue;
-      recordedByStack.set(stack, { stack, name, place, rollout, identity });
+      const { stack } = target;
+      const tenant = recordedByStack.has(stack) ? undefined : rememberedByMarker(target, markerOf(target));
+      if (tenant !== undefined) recordedByStack.set(stack, tenant);
     }
     return recordedByStack;
   };
+}
+
+/** What a rollout left in the state of a tenant's stack. Undefined if there is nothing that identifies a tenant. */
+export function rememberedByMarker(
+  { name, stack, place }: Target,
+  { rollout, identity }: Partial<StackMarker> = {},
+): RememberedTenant | undefined {
+  if (rollout === undefined || identity === undefined) return undefined;
+  return { stack, name, place, rollout, identity };
 }
 
 /**
@@ -243,10 +253,14 @@ export function withMarkers(
  * @param isAccepted whether a person says that what is remembered of a tenant of that name is wrong. Default: of none.
  */
 export async function findSameTargetsIn(
-  readings: ReadonlyMap<Target, TenantIdentity>,
+  unorderedReadings: ReadonlyMap<Target, TenantIdentity>,
   readRecorded: ReadMemory,
   isAccepted: (name: string) => boolean = () => false,
 ): Promise<readonly SameTargets[]> {
+  // Tenants are read concurrently. A message lists them in the order of the targets file.
+  const readings = new Map(
+    [...unorderedReadings].toSorted(([{ place }], [{ place: otherPlace }]) => place.line - otherPlace.line),
+  );
   const recordedByStack = await readRecorded("declared");
   const groups = findSameTargets(readings, recordedByStack).filter(({ unknown }) => unknown === undefined);
   const foundTargets = new Set(groups.flatMap(({ read }) => read));

@@ -44,7 +44,7 @@ export interface AddOptions {
 }
 
 /** A stack that may be left from before the tenant was removed from the targets file. */
-export type KeptStack = Pick<GoingStack, "isThere" | "known">;
+export type KeptStack = Pick<GoingStack, "isThere" | "known" | "marker">;
 
 /** A tenant that is added once the files are written. */
 export interface AddedTenant {

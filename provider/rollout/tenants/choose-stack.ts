@@ -4,7 +4,7 @@ import { peopleOf, strangersAmong } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { declaresAny, holdsAny } from "../planning/replaced-tenant";
-import type { RememberedTenants } from "../targets/same-tenant";
+import { type RememberedTenants, rememberedByMarker } from "../targets/same-tenant";
 import type { KeptStack } from "./add-tenant";
 import { freeStack, type PlacedTenant } from "./place-tenant";
 
@@ -63,12 +63,13 @@ export async function chooseStack<Placed extends { readonly placed: PlacedTenant
 
 /** Why a stack is that of another tenant than the one that was read; undefined where nothing says so. */
 function whyOtherTenant(
-  { stack, baseUrl }: Target,
+  target: Target,
   observed: Observed,
   kept: KeptStack | undefined,
   remembered: RememberedTenants,
 ): string | undefined {
-  const before = remembered.get(stack);
+  const { stack, baseUrl } = target;
+  const before = remembered.get(stack) ?? rememberedByMarker(target, kept?.marker);
   if (before !== undefined && !isNothing(before.identity)) {
     if (isTenantOf(before.identity, baseUrl, observed) === true) return undefined;
     return `the rollout ${before.rollout} read another tenant of the service there, by ids and creation dates of entries, or by people`;

@@ -13,8 +13,10 @@ import { withheld } from "../../plan/withheld";
 import { PLAN_DIGEST, PLAN_FILE } from "../../resources/lifecycle/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
 import { expectedTenant } from "../execution/other-tenant";
 import { RolloutError } from "../model/errors";
+import type { StackMarker } from "../model/stack-marker";
 import type { Target, Targets } from "../model/target";
 import { layOut, packFiles } from "../planning/file-bundle";
 import { engineEnvironment, stackFilesOf } from "../planning/plan-rollout";
@@ -31,6 +33,8 @@ export interface GoingStack {
   readonly isThere: boolean;
   /** The declarations of the stack. */
   readonly known: KnownLists;
+  /** What the last rollout that changed it left there. Absent: nothing. */
+  readonly marker?: StackMarker;
   readonly resource: string;
   /** Runs Pulumi on the stack, in a project that is laid out for it. Removes the lock of a killed run. */
   readonly pulumi: (
@@ -59,7 +63,7 @@ export async function withGoingStack<T>(
   const workDirectory = layOut(packFiles([], stackFiles), project, backend.url);
   try {
     const cliEnvironment = engineEnvironment(environment, keyVariablesOf(targets), backend);
-    const { isThere, known, resource } = await stackOf(target, {
+    const { isThere, known, marker, resource } = await stackOf(target, {
       project,
       folder: workDirectory.path,
       environment: cliEnvironment,
@@ -68,6 +72,7 @@ export async function withGoingStack<T>(
       target,
       isThere,
       known,
+      ...withoutUndefined({ marker }),
       resource,
       pulumi: async (args, extraEnvironment = {}) => {
         const stack = {

@@ -7,6 +7,7 @@ import { stateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { fingerprintOf, peopleOf } from "../../../provider/settings/tenant-people";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
@@ -15,8 +16,8 @@ import { chiefOf } from "../../support/two-tenants";
 /* Wrong keys of tenants that hold the same and have no VIPs: only the journal tells them apart. */
 
 const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
-/** `former` has left the targets file, and no rollout knows `stranger`. */
-const SERVICE = ["acme", "globex", "hooli", "former", "stranger"];
+/** `former` has left the targets file; no rollout knows `stranger`, nor `recent`, whose entries are all newer than the rollout. */
+const SERVICE = ["acme", "globex", "hooli", "former", "stranger", "recent"];
 const NAMES = SERVICE.slice(0, 3);
 
 const keyOf = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
@@ -46,7 +47,12 @@ class RememberedFleet implements AsyncDisposable {
       scenario: {
         name: "fleet",
         tenants: SERVICE.map((name) => ({
-          ...tenantWith(name, [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])]),
+          ...tenantWith(
+            name,
+            name === "recent"
+              ? []
+              : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
+          ),
           employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
         })),
       },
@@ -93,6 +99,8 @@ tenants: { acme: {}, globex: {}, hooli: {} }
       former: "unchanged",
     } as const;
     await journal.rollout(new Map(files), states, "p", read);
+    const body = { list: "deny", entry_type: "domain", value: "evil.example" };
+    await click(sandbox, "POST", "/allow_deny_entries", body, "recent");
     return new RememberedFleet(sandbox, folder);
   }
 
@@ -139,6 +147,12 @@ const WRONG_KEYS = [
   {
     about: "the key of a tenant that nobody knows",
     keys: { globex: keyOf("stranger") },
+    only: "*",
+    wrong: ["globex"],
+  },
+  {
+    about: "the key of a tenant that nobody knows, with newer entries only",
+    keys: { globex: keyOf("recent") },
     only: "*",
     wrong: ["globex"],
   },

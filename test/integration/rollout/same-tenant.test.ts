@@ -33,7 +33,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
     ["holds VIPs alone", "t0"],
   ])("refuses a second key of a tenant that %s before anything is written", async (_case, tenant) => {
     const { code, stderr } = await fleet.plan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(stderr).toContain("Different keys open the same tenant of the service");
     expect(stderr).toContain("[ERR_SAME_TENANT]");
     expect(stderr).toMatch(

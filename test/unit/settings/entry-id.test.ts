@@ -1,6 +1,7 @@
 import * as crypto from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type IdentifyingEntry, identityOf } from "../../../provider/settings/tenant-identity";
+import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
+import { identityOf } from "../../../provider/settings/tenant-identity";
 
 /* Ids as services give them out. Only of a counter can two tenants have the same. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
 import {
-  type IdentifyingEntry,
   identityOf,
   isStillTenant,
   provesOtherTenant,
@@ -109,6 +109,7 @@ describe("an identity that was shrunk", () => {
     (count) => {
       const mailboxes = Array.from({ length: 50 }, (_, at) => `user${at}@own.example`);
       const small = shrinkIdentity(reading(rowsOf("own", count), { mailboxes }));
+      expect(small.history?.smallestAt).toBeUndefined();
       expect(JSON.stringify(small).length).toBeLessThan(1_000);
       expect(isStillTenant(reading(rowsOf("own", count), { mailboxes }), small)).toBe(true);
       expect(isStillTenant(reading(OTHER), small)).toBe(false);
@@ -117,6 +118,26 @@ describe("an identity that was shrunk", () => {
 
   it.each([3, 40, 300])("of %d entries proves another tenant", (count) => {
     expect(provesOtherTenant(reading(OTHER), shrinkIdentity(reading(rowsOf("own", count))))).toBeDefined();
+  });
+
+  it.each([2_500, 20_000])("of %d entries proves another tenant with as many", (count) => {
+    const earlier = shrinkIdentity(reading(rowsOf("own", count)));
+    expect(provesOtherTenant(reading(rowsOf("other", count)), earlier)).toBeDefined();
+    expect(provesOtherTenant(reading(rowsOf("other", count, AFTER)), earlier)).toBeUndefined();
+    // Of its own entries, those that the sketch doesn't have prove nothing.
+    const { history, ...rest } = reading(rowsOf("own", count));
+    const own = { ...rest, unique: [], ...(history && { history }) };
+    expect(provesOtherTenant(own, earlier)).toBeUndefined();
+  });
+
+  it("by an earlier release, without a sketch of its entries, proves another tenant by its bit set alone", () => {
+    const withoutSketch = (count: number): TenantIdentity => {
+      const { history, ...identity } = shrinkIdentity(reading(rowsOf("own", count)));
+      const { smallest: _smallest, ...old } = history ?? { at: "", rows: "", oldest: [] };
+      return { ...identity, history: old };
+    };
+    expect(provesOtherTenant(reading(OTHER), withoutSketch(40))).toBeDefined();
+    expect(provesOtherTenant(reading(rowsOf("other", 20_000)), withoutSketch(20_000))).toBeUndefined();
   });
 
   it("of entries with counted ids tells its own tenant from others", () => {

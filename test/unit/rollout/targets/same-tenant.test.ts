@@ -56,8 +56,8 @@ function found(
 describe("findSameTargets", () => {
   it("names both tenants whose keys were swapped", () => {
     expect(found({ a: B, b: A }, { a: A, b: B })).toEqual([
-      [["b"], ["a"], ["b"], ["a"]],
       [["a"], ["b"], ["a"], ["b"]],
+      [["b"], ["a"], ["b"], ["a"]],
     ]);
   });
 
@@ -154,7 +154,7 @@ describe("findSameTargetsIn with what earlier rollouts read", () => {
       ],
     });
     const again = await findSameTargetsIn(reading({ a: B, b: A }), mended);
-    expect(again.map(({ read }) => namesOf(read))).toEqual([["b"], ["a"]]);
+    expect(again.map(({ read }) => namesOf(read))).toEqual([["a"], ["b"]]);
   });
 
   it("refuses a tenant that no rollout read, unless a person accepts it", async () => {
@@ -206,8 +206,8 @@ describe("withMarkers", () => {
       memory,
     );
     expect(found.map(({ read, known }) => [namesOf(read), namesOf(known)])).toEqual([
-      [["b"], ["a"]],
       [["a"], ["b"]],
+      [["b"], ["a"]],
     ]);
   });
 

@@ -1,0 +1,101 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { identityOfObserved, observe } from "../../../provider/plan/observed";
+import { identityOf, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./planned-fleet";
+
+/* Without a journal, the markers in the states of stacks say whose tenant a key opens. The real command, with a Pulumi that isn't started. */
+
+const ROLLOUT = "20261120-1200-abcdef";
+
+/** The state of a stack that a rollout changed, with what its list declared. */
+function stateOf(name: string, identity: TenantIdentity, entries: Record<string, string>): object {
+  const root = "pulumi:pulumi:Stack";
+  const parent = "email-security:index:TenantSettings";
+  const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+  const urn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
+  const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity };
+  return {
+    manifest: {},
+    resources: [
+      { urn: urn(root, `fleet-${name}`), type: root, outputs: { emailSecurityRollout: marker } },
+      { urn: urn(parent, name), type: parent },
+      { urn: urn(`${parent}$${list}`, name), type: list, outputs: { entries } },
+    ],
+  };
+}
+
+describe.skipIf(!hasShell)("a rollout without the journal", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+  afterEach(() => {
+    for (const directory of ["state/.pulumi", ".email-security"])
+      rmSync(join(fleet.folder, directory), { recursive: true, force: true });
+  });
+  afterAll(async () => await fleet?.[Symbol.asyncDispose]());
+
+  const secondKeyOf = (name: string): string =>
+    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+
+  async function read(name: string): Promise<TenantIdentity> {
+    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: secondKeyOf(name) });
+    const observed = await observe(client);
+    await client.close();
+    return shrinkIdentity(identityOfObserved(fleet.sandbox.url, observed));
+  }
+
+  it("of one tenant refuses the key of another one that isn't selected", async () => {
+    fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
+    const own = await fleet.plan(["--only", "t3"]);
+    expect(own.code, own.stderr).toBe(2);
+    const wrong = await fleet.plan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
+    expect(wrong.code, wrong.stderr).toBe(3);
+    expect(wrong.stderr).toMatch(
+      /"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/,
+    );
+  });
+
+  it("refuses a stack that was another tenant's, by its marker alone", async () => {
+    const former = identityOf(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
+    fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
+    const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
+    expect(code, stderr).toBe(3);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      `another tenant of the service than the rollout ${ROLLOUT} read`,
+    );
+  });
+
+  it("refuses a tenant that holds nothing of what was read, also where dates have no time zone", async () => {
+    const rows = [0, 1, 2].map((at) => ({
+      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
+      entry_type: "domain",
+      value: `gone${at}.example`,
+      created_at: "2026-11-02 09:00:00",
+    }));
+    const former = identityOf(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
+    fleet.hasState("held", stateOf("held", former, { "gone0.example": "deny" }));
+    const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
+    expect(code, stderr).toBe(3);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(text).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
+    expect(text).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=held");
+    const accepted = await fleet.plan(["--only", "held"], { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
+    expect(accepted.code, accepted.stderr).toBe(2);
+  });
+
+  it("sends no further request to compare", async () => {
+    const plain = await fleet.plan(["--only", "held"]);
+    const requests = fleet.sandbox.requests.length;
+    expect(plain.code, plain.stderr).toBe(2);
+    fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
+    fleet.hasState("t3", stateOf("t3", await read("t3"), {}));
+    await fleet.plan(["--only", "held"]);
+    expect(fleet.sandbox.requests).toHaveLength(requests);
+  });
+});

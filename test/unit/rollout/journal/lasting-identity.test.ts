@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
+import { identityOfObserved, type Observed, observedFrom } from "../../../../provider/plan/observed";
+import { lastingIdentity, readLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
+import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
+import { compareWith, isReplacedTenant } from "../../../../provider/rollout/targets/replaced-reason";
+
+const AT = "https://mail.example";
+const NOW = "2026-11-21T00:00:00.000Z";
+
+type Changes = Parameters<typeof readLastingIdentity>[2];
+
+function row(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
+  return {
+    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-00000000000${number}`,
+    list: "deny",
+    entry_type: "domain",
+    value,
+    verdict_scope: "global",
+    created_at: "2026-11-02T09:00:00Z",
+  } as AllowDenyEntryRow;
+}
+
+const rows = (tenant: string, ...numbers: number[]) => numbers.map((number) => row(tenant, number));
+const observed = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): Observed =>
+  observedFrom(NOW, entries, vips);
+const change = (sign: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
+  ({ sign, kind, key: value, value }) as Changes[number];
+
+const CEO = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
+const BEFORE = observed(rows("own", 0, 1, 2), CEO);
+
+/** Whether a tenant is refused that a rollout with these changes was interrupted at. */
+async function isRefused(changes: Changes, before: Observed, now: Observed): Promise<boolean> {
+  const identity = identityOfObserved(AT, before);
+  const lasting = readLastingIdentity(AT, before, changes);
+  const count = (sign: string) => changes.filter((one) => one.sign === sign).length;
+  const planned = { added: count("add"), changed: count("change"), removed: count("remove") };
+  const summary = { planned, identity, ...(lasting && { lasting }) } as TenantSummary;
+  const known = lastingIdentity(summary);
+  const remembered = { stack: "t", name: "t", rollout: "r", identity, isInterrupted: true };
+  return await isReplacedTenant(
+    { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
+    compareWith(AT, now),
+  );
+}
+
+describe("a tenant that was changed in part", () => {
+  const OTHER = observed(rows("other", 0, 1, 2));
+
+  it.each<[about: string, changes: Changes]>([
+    ["adds", [change("add", "new.example")]],
+    ["removes some entries", [change("remove", "evil0.example"), change("remove", "evil1.example")]],
+    ["replaces all entries", [0, 1, 2].map((number) => change("change", `evil${number}.example`))],
+    ["removes the only VIP", [change("remove", "ceo@acme.example", "vip")]],
+  ])("isn't another one if the plan %s", async (_about, changes) => {
+    expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
+    expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
+    const gone = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
+    const left = rows("own", 0, 1, 2).filter(({ value }) => !gone.has(value));
+    const vips = gone.has("ceo@acme.example") ? [] : [CEO];
+    const replaced = [...left, row("new", 9, "new.example")];
+    expect(await isRefused(changes, BEFORE, observed(replaced, ...vips))).toBe(false);
+  });
+
+  it("may be any if the plan removes or replaces all that identified it", async () => {
+    const changes = [change("remove", "evil0.example"), change("change", "evil1.example")];
+    expect(await isRefused(changes, observed(rows("own", 0, 1)), OTHER)).toBe(false);
+  });
+});
+
+it("keeps less than 600 bytes of what a plan doesn't touch", () => {
+  const many = Array.from({ length: 500 }, (_, number) => row("own", number));
+  const lasting = readLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
+  expect(JSON.stringify(lasting).length).toBeLessThan(600);
+});
