@@ -13,9 +13,7 @@ const CONFORMANCE = [
 const NATIVE_ONLY = ["integration/plugin/**/*"];
 
 /** What is about no front, or about how the dynamic one is made. */
-const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map(
-  (name) => `integration/resources/${name}`,
-);
+const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map((name) => `integration/resources/${name}`);
 
 /** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
 const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/written-in-two-ways"];
@@ -82,9 +80,7 @@ export default defineConfig(({ mode }) => {
           exclude: files(DYNAMIC_ONLY, [...QUICK, ...SLOW]),
         }),
         project("dynamic", 120, {
-          include: isWhole
-            ? files(CONFORMANCE, [...QUICK, ...SLOW])
-            : files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK),
+          include: isWhole ? files(CONFORMANCE, [...QUICK, ...SLOW]) : files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK),
           exclude: mode === "all" ? files([...DYNAMIC_ONLY, ...BRIEFLY, ...LONG_ONLY], QUICK) : [],
         }),
         project("engine", 300, { include: files(["engine/**/*"], endings) }),

@@ -43,8 +43,7 @@ const PROGRESS_INTERVAL_MS = 15_000;
 const DOWNLOAD_REMEDY =
   "let the Go module proxy be reached (see GOPROXY in `go env`), then try again: what was downloaded is kept";
 
-const COMPILE_REMEDY =
-  "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
+const COMPILE_REMEDY = "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
 
 /**
  * Builds the Pulumi CLI from Go modules with pinned checksums, for machines that can reach only package registries. The
@@ -70,13 +69,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
     );
     const bin = join(directory, "bin");
     await buildProgram(cli, "the CLI", join(bin, programName("pulumi")), goEnv, context);
-    await buildProgram(
-      language,
-      "its Node.js host",
-      join(bin, programName("pulumi-language-nodejs")),
-      goEnv,
-      context,
-    );
+    await buildProgram(language, "its Node.js host", join(bin, programName("pulumi-language-nodejs")), goEnv, context);
     await copyDynamicProviderLauncher(cli, bin, goEnv);
     await verifyEngine(join(bin, programName("pulumi")), cli, context);
   });
@@ -158,8 +151,7 @@ async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<N
     env,
   });
   if (goEnvResult.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
-  if (goEnvResult.exitCode !== 0)
-    throw buildError(`\`go env\` failed: ${describeFailure(goEnvResult)}`, remedy);
+  if (goEnvResult.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeFailure(goEnvResult)}`, remedy);
 
   const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
   const version = parseVersion(release);
@@ -206,10 +198,7 @@ async function buildProgram(
       }),
   );
   if (listResult.exitCode !== 0) {
-    throw buildError(
-      `the modules of ${title} could not be had: ${describeFailure(listResult)}`,
-      DOWNLOAD_REMEDY,
-    );
+    throw buildError(`the modules of ${title} could not be had: ${describeFailure(listResult)}`, DOWNLOAD_REMEDY);
   }
 
   const total = listResult.stdout.trim().split("\n").length;
@@ -237,18 +226,11 @@ async function buildProgram(
 }
 
 /** Copies `pulumi-resource-pulumi-nodejs`, Pulumi's own script that starts dynamic providers, from the CLI's modules. */
-async function copyDynamicProviderLauncher(
-  { folder }: GoProgram,
-  bin: string,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
+async function copyDynamicProviderLauncher({ folder }: GoProgram, bin: string, env: NodeJS.ProcessEnv): Promise<void> {
   const module = "github.com/pulumi/pulumi/sdk/v3";
   const listResult = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], { cwd: folder, env });
   if (listResult.exitCode !== 0) {
-    throw buildError(
-      `the module ${module} could not be found: ${describeFailure(listResult)}`,
-      DOWNLOAD_REMEDY,
-    );
+    throw buildError(`the module ${module} could not be found: ${describeFailure(listResult)}`, DOWNLOAD_REMEDY);
   }
   const name = `pulumi-resource-pulumi-nodejs${process.platform === "win32" ? ".cmd" : ""}`;
   copyFileSync(join(listResult.stdout.trim(), "nodejs", "dist", name), join(bin, name));

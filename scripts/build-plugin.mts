@@ -66,9 +66,7 @@ export function schemaExamples(provider: string): Record<string, string> {
 
 /** Collects the licenses of the packages that contain the files. */
 function collectLicenses(root: string, files: readonly string[]): string {
-  const packageDirectories = files.flatMap(
-    (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? [],
-  );
+  const packageDirectories = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
   const texts = [...new Set(packageDirectories)].sort().map((directory) => {
     const { name, version, license } = readJson(join(root, directory, "package.json"));
     const file = readdirSync(join(root, directory)).find((entry) => /^licen[cs]e/i.test(entry));

@@ -7,12 +7,9 @@ const UNRELEASED = "## Unreleased";
  * @throws {Error} if there is nothing to release, or the version already has a section.
  */
 export function released(changelog: string, version: string, date: string): string {
-  if (partOf(changelog, version) !== undefined)
-    throw new Error(`CHANGELOG.md has a part ${version} already.`);
+  if (partOf(changelog, version) !== undefined) throw new Error(`CHANGELOG.md has a part ${version} already.`);
   if (!partOf(changelog, "Unreleased")) {
-    throw new Error(
-      `CHANGELOG.md says nothing under "${UNRELEASED}": write there what users get, and try again.`,
-    );
+    throw new Error(`CHANGELOG.md says nothing under "${UNRELEASED}": write there what users get, and try again.`);
   }
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }

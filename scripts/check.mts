@@ -39,17 +39,7 @@ const checks: Check[] = [
     name: "types",
     concerns: CODE_FILES,
     run: () =>
-      runTool(
-        "tsc",
-        "--noEmit",
-        "--pretty",
-        "false",
-        "-p",
-        ".",
-        "--incremental",
-        "--tsBuildInfoFile",
-        TYPES_CACHE,
-      ),
+      runTool("tsc", "--noEmit", "--pretty", "false", "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_CACHE),
   },
   // These scripts run in a browser, without the types of Node.js.
   {
@@ -71,8 +61,7 @@ const checks: Check[] = [
   },
   {
     name: "packaging",
-    concerns:
-      /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^sdk\/nodejs\/|^package.*\.json$|^scripts\/|^LICENSE$/,
+    concerns: /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^sdk\/nodejs\/|^package.*\.json$|^scripts\/|^LICENSE$/,
     run: checkPackaging,
   },
   {
@@ -120,13 +109,9 @@ async function runPendingChecks(): Promise<void> {
 
 /** Lists files changed since the last commit, with `/` as separator, relative to the repository root. */
 function listChangedFiles(): string[] {
-  const names = execFileSync(
-    "git",
-    ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"],
-    {
-      encoding: "utf8",
-    },
-  );
+  const names = execFileSync("git", ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"], {
+    encoding: "utf8",
+  });
   return names.split("\0").map((line) => line.slice(3));
 }
 
@@ -167,11 +152,9 @@ async function checkPackage(source: string): Promise<Outcome> {
 
 /** Checks the line limit of the files in `provider/`, except build output. */
 async function checkFileLengths(): Promise<Outcome> {
-  const names = execFileSync(
-    "git",
-    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider"],
-    { encoding: "utf8" },
-  );
+  const names = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider"], {
+    encoding: "utf8",
+  });
   const lengths = new Map(
     names
       .split("\0")

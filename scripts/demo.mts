@@ -29,9 +29,7 @@ try {
   await demo();
 } catch (error) {
   process.exitCode = 1;
-  console.error(
-    abortController.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error,
-  );
+  console.error(abortController.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error);
 } finally {
   await sandbox.close();
   await rm(projectDirectory, { recursive: true, force: true });

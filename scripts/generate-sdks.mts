@@ -51,10 +51,7 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
  * Puts Pulumi's generators into a directory, under the name of a language host. The CLI finds it if the directory is
  * first on PATH. It only generates packages and programs; see the program itself.
  */
-export async function placeGenerator(
-  language: (typeof SDK_LANGUAGES)[number],
-  directory: string,
-): Promise<void> {
+export async function placeGenerator(language: (typeof SDK_LANGUAGES)[number], directory: string): Promise<void> {
   // The program chooses its language by the name it is started with.
   const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
   await copyFile(await sdkGenerator(), join(directory, name));

@@ -96,8 +96,7 @@ function findSegments(program: Buffer): { text: number; linkEdit: number; end: n
     offset += program.readUInt32LE(offset + 4);
   }
   const [text, linkEdit] = [segments.get("__TEXT"), segments.get("__LINKEDIT")];
-  if (text === undefined || linkEdit === undefined)
-    throw new Error("The program has not the usual segments.");
+  if (text === undefined || linkEdit === undefined) throw new Error("The program has not the usual segments.");
   return { text, linkEdit, end: offset, isSigned };
 }
 

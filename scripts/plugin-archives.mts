@@ -90,7 +90,6 @@ async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<Arc
 async function readNodeLicense(root: string): Promise<Buffer> {
   const modules = join(root, "node_modules");
   const nodePackage = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));
-  if (nodePackage === undefined)
-    throw new Error("npm installed no package of Node.js, which has its license.");
+  if (nodePackage === undefined) throw new Error("npm installed no package of Node.js, which has its license.");
   return await readFile(join(modules, nodePackage, "LICENSE"));
 }

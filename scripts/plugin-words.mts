@@ -67,9 +67,7 @@ function readDeclarations(statement: ts.Statement): (readonly [string, DeclaredW
   ];
 }
 
-function readMembers(
-  declaration: ts.InterfaceDeclaration | ts.ClassDeclaration,
-): Record<string, DeclaredMember> {
+function readMembers(declaration: ts.InterfaceDeclaration | ts.ClassDeclaration): Record<string, DeclaredMember> {
   const members: Record<string, DeclaredMember> = {};
   for (const member of declaration.members) {
     if (!ts.isPropertySignature(member) && !ts.isPropertyDeclaration(member)) continue;
@@ -80,9 +78,7 @@ function readMembers(
 }
 
 function getParentNames(declaration: ts.InterfaceDeclaration): readonly string[] {
-  return (declaration.heritageClauses ?? []).flatMap((clause) =>
-    clause.types.map((type) => type.expression.getText()),
-  );
+  return (declaration.heritageClauses ?? []).flatMap((clause) => clause.types.map((type) => type.expression.getText()));
 }
 
 /** Returns the JSDoc of a node without its tags. Each paragraph becomes one line, and links become their targets. */

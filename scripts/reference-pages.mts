@@ -4,11 +4,7 @@ import type { Argument, Command, Option } from "commander";
 import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
 import { EXIT } from "../provider/dist/cli/command-line.js";
 import { helpOf } from "../provider/dist/cli/verb-help.js";
-import {
-  RESPONSE_CLASSES,
-  type ResponseClass,
-  SCOPES,
-} from "../provider/dist/client/response-classification.js";
+import { RESPONSE_CLASSES, type ResponseClass, SCOPES } from "../provider/dist/client/response-classification.js";
 import { handlingOf } from "../provider/dist/client/retry-policy.js";
 import { explanationOf, GROUPS } from "../provider/dist/commands/explain/explanations.js";
 import { forEachVerb, pathOf, program } from "../provider/dist/commands/program.js";
@@ -23,13 +19,7 @@ export type Pages = ReadonlyMap<string, string>;
 
 /** Returns all generated pages. */
 export function referencePages(): Pages {
-  return new Map([
-    ...errorPages(),
-    ...cliPages(),
-    ...exitCodePages(),
-    ...buildResponsesPage(),
-    ...buildIndexPage(),
-  ]);
+  return new Map([...errorPages(), ...cliPages(), ...exitCodePages(), ...buildResponsesPage(), ...buildIndexPage()]);
 }
 
 /** Builds the index page. It lists the pages of each kind between the comments that name their directory. */
@@ -68,9 +58,7 @@ export function errorPages(): Pages {
     return [`${ERRORS_DIRECTORY}/${code}.md`, `${text.join("\n\n")}\n`] as const;
   });
   const groups = GROUPS.map(({ title, codes }) => {
-    const rows = codes.map(
-      (code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(explanationOf(code).means)} |`,
-    );
+    const rows = codes.map((code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(explanationOf(code).means)} |`);
     return [`## ${title}`, "", "| code | |", "|---|---|", ...rows].join("\n");
   });
   const index = [
@@ -90,16 +78,13 @@ export function cliPages(): Pages {
     .visibleCommands(rootCommand)
     .filter((command) => command.name() !== "help");
   const groups = Map.groupBy(subcommands, (command) => command.helpGroup().replace(/:$/, ""));
-  const pages = subcommands.map(
-    (command) => [`${COMMANDS}/${command.name()}.md`, renderCommandPage(command)] as const,
-  );
+  const pages = subcommands.map((command) => [`${COMMANDS}/${command.name()}.md`, renderCommandPage(command)] as const);
   const index = [
     `${generatedNotice("provider/commands")}\n# The email-security command`,
     `${toSentence(rootCommand.description())} \`email-security VERB --help\` tells the same as the verb's page.`,
     ...[...groups].map(([title, groupCommands]) => {
       const rows = groupCommands.map(
-        (command) =>
-          `| [\`${command.name()}\`](${command.name()}.md) | ${escapeCell(command.description())} |`,
+        (command) => `| [\`${command.name()}\`](${command.name()}.md) | ${escapeCell(command.description())} |`,
       );
       return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");
     }),
@@ -187,8 +172,7 @@ function formatArgument(argument: Argument): string {
 
 /** Describes the choices and the default, unless the description already states them. */
 function describeDefault({ argChoices, defaultValue, defaultValueDescription }: Argument | Option): string {
-  const choices =
-    argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
+  const choices = argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
   const hasPrintableDefault = defaultValue !== undefined && defaultValue !== false && defaultValue !== true;
   return [choices, hasPrintableDefault ? `default: \`${defaultValueDescription ?? defaultValue}\`` : ""]
     .filter(Boolean)
@@ -221,8 +205,7 @@ export function exitCodePages(): Pages {
 
 const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
   [EXIT.clean]: "Nothing to do, or it is done.",
-  [EXIT.error]:
-    "Bad input, no connection, a failure. The error's code says which: [error codes](errors/index.md).",
+  [EXIT.error]: "Bad input, no connection, a failure. The error's code says which: [error codes](errors/index.md).",
   [EXIT.changes]: "There is something to do, or something was found.",
   [EXIT.refused]: "Refused by a guard, or not what was reviewed. Nothing was changed.",
 };
@@ -252,14 +235,7 @@ function buildResponsesPage(): Pages {
     "## Scopes",
     "The scope says whom a failure concerns, and what follows for other requests:",
     renderRows(
-      [
-        "scope",
-        "concerns",
-        "circuit breaker",
-        "other tenants of an address",
-        "`Retry-After`",
-        "rest of a list",
-      ],
+      ["scope", "concerns", "circuit breaker", "other tenants of an address", "`Retry-After`", "rest of a list"],
       scopes,
     ),
   ];

@@ -30,8 +30,7 @@ try {
     );
   }
   rmSync(RELEASE_DIRECTORY, { recursive: true, force: true });
-  for (const directory of ["npm", "python", "sbom"])
-    mkdirSync(join(RELEASE_DIRECTORY, directory), { recursive: true });
+  for (const directory of ["npm", "python", "sbom"]) mkdirSync(join(RELEASE_DIRECTORY, directory), { recursive: true });
   writeReleaseNotes();
   packNpm();
   buildPython();
@@ -116,10 +115,7 @@ function copySdk(language: string): string {
 }
 
 function writeBom(name: string, bom: string): void {
-  writeFileSync(
-    join(RELEASE_DIRECTORY, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`),
-    `${bom}\n`,
-  );
+  writeFileSync(join(RELEASE_DIRECTORY, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`), `${bom}\n`);
   log(`the bill of materials of the ${name}`);
 }
 
@@ -128,8 +124,7 @@ function runCommand(command: string, args: readonly string[], cwd = "."): void {
   const shell = process.platform === "win32";
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });
   if (status === 0) return;
-  const failure =
-    error === undefined ? `ended with ${status}:\n${stdout}${stderr}` : `can't be run: ${error.message}`;
+  const failure = error === undefined ? `ended with ${status}:\n${stdout}${stderr}` : `can't be run: ${error.message}`;
   throw new Error(`${command} ${args.join(" ")} ${failure}`);
 }
 

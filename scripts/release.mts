@@ -12,11 +12,7 @@ import { versionOf, writeVersion } from "./version.mts";
 
 try {
   const version = parseReleaseVersion(process.argv.slice(2));
-  const changelog = released(
-    readFileSync("CHANGELOG.md", "utf8"),
-    version,
-    new Date().toISOString().slice(0, 10),
-  );
+  const changelog = released(readFileSync("CHANGELOG.md", "utf8"), version, new Date().toISOString().slice(0, 10));
   try {
     writeFileSync("CHANGELOG.md", changelog);
     writeVersion(".", version);
@@ -56,9 +52,7 @@ function parseReleaseVersion([version, ...extraArguments]: readonly string[]): s
     );
   }
   if (semver.prerelease(version) !== null) {
-    throw new Error(
-      `${version} is a pre-release, which nothing here publishes: take one such as ${nextVersion}.`,
-    );
+    throw new Error(`${version} is a pre-release, which nothing here publishes: take one such as ${nextVersion}.`);
   }
   if (runGit("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
     throw new Error(
@@ -66,9 +60,7 @@ function parseReleaseVersion([version, ...extraArguments]: readonly string[]): s
     );
   }
   if (runGit("status", "--porcelain") !== "") {
-    throw new Error(
-      "There are changes that nobody has committed: `git status` shows them. Commit them first.",
-    );
+    throw new Error("There are changes that nobody has committed: `git status` shows them. Commit them first.");
   }
   return version;
 }

@@ -22,9 +22,7 @@ export function packageBom(archive: string, temporaryDirectory: string): string 
     shell: process.platform === "win32",
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const { packages } = readJson<{ packages: Record<string, LockedPackage> }>(
-    join(directory, "package-lock.json"),
-  );
+  const { packages } = readJson<{ packages: Record<string, LockedPackage> }>(join(directory, "package-lock.json"));
   const components = Object.entries(packages).flatMap(([path, { dev = false, ...locked }]) =>
     path === "" || dev ? [] : { ...locked, name: path.replace(/^.*node_modules\//, "") },
   );

@@ -35,12 +35,7 @@ export async function schemaExamples(schemaFile: string, directory: string): Pro
     for (const file of (await readdir(directory)).filter((name) => name.endsWith(".pp"))) {
       const [title = "", ...program] = (await readFile(join(directory, file), "utf8")).split("\n");
       await writeFile(join(temporaryDirectory, file), program.join("\n"));
-      const args = [
-        "programs",
-        resolve(schemaFile),
-        join(temporaryDirectory, file),
-        ...Object.keys(LANGUAGES),
-      ];
+      const args = ["programs", resolve(schemaFile), join(temporaryDirectory, file), ...Object.keys(LANGUAGES)];
       const { stdout } = await run(generator, args);
       const programs = JSON.parse(stdout) as Record<string, Record<string, string>>;
       examples[basename(file, ".pp")] = renderExampleUsage(title.replace(/^# /, ""), programs);

@@ -78,9 +78,7 @@ async function patchConstructors(directory: string): Promise<void> {
     if (!name.endsWith(".ts")) continue;
     const file = join(directory, name);
     const text = await readFile(file, "utf8");
-    const argumentNames = [
-      ...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument)),
-    ].sort();
+    const argumentNames = [...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument))].sort();
     const [, kind, declarationName] = /^export (class|function) (\w+)/m.exec(text) ?? [];
     const withNameCheck =
       argumentNames.length === 0

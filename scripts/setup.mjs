@@ -33,9 +33,7 @@ const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
 
 const ownArguments = process.argv.slice(2);
-const followUp = ownArguments.includes("--then")
-  ? ownArguments.splice(ownArguments.indexOf("--then")).slice(1)
-  : [];
+const followUp = ownArguments.includes("--then") ? ownArguments.splice(ownArguments.indexOf("--then")).slice(1) : [];
 const buildOnly = ownArguments.includes("--build-only");
 const installsEngine = !buildOnly && !ownArguments.includes("--no-engine");
 
@@ -91,9 +89,7 @@ async function installDependencies() {
   const isFirstInstall = !fs.existsSync(path.join(nodeModules, ".package-lock.json"));
   const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js beside them";
   writeLine(
-    isFirstInstall
-      ? `Installing the npm packages${node}, about half a minute ...`
-      : "Updating the npm packages ...",
+    isFirstInstall ? `Installing the npm packages${node}, about half a minute ...` : "Updating the npm packages ...",
   );
   // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
   // refuses a lock file that was written where a registry lacked the packages of other platforms.
@@ -101,9 +97,7 @@ async function installDependencies() {
   const status = done ? 0 : await npm("install", process.stderr);
   if (status !== 0) throw new Error(`npm install failed with exit code ${status}; see above.`);
   if (!areDependenciesInstalled()) {
-    throw new Error(
-      "The npm packages still differ from package-lock.json. Remove node_modules and try again.",
-    );
+    throw new Error("The npm packages still differ from package-lock.json. Remove node_modules and try again.");
   }
 }
 
@@ -197,10 +191,7 @@ function listSdkFiles() {
 
 /** The files of the repository that `email-security init` writes, without what somebody's trial left there. */
 function listTemplateFiles() {
-  return listFiles(
-    templateDirectory,
-    (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name),
-  );
+  return listFiles(templateDirectory, (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name));
 }
 
 /**
@@ -227,8 +218,7 @@ async function build() {
   const output = listBuildOutputs();
   // Without its outputs the compiler's own record of them is wrong.
   if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {
-    for (const file of [".tsbuildinfo", ".native.tsbuildinfo"])
-      fs.rmSync(path.join(dist, file), { force: true });
+    for (const file of [".tsbuildinfo", ".native.tsbuildinfo"]) fs.rmSync(path.join(dist, file), { force: true });
   }
   const status = Math.max(await compile("provider"), await compile("sdk"));
   removeStaleOutputs(output);
@@ -294,8 +284,7 @@ function writeSdkManifest() {
 
 /** What runs in a browser is part of the package as it stands. */
 function copyBrowserScripts() {
-  const isBrowserScript = (/** @type {string} */ name) =>
-    /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
+  const isBrowserScript = (/** @type {string} */ name) => /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
   for (const file of listSourceFiles().filter(isBrowserScript)) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
@@ -328,10 +317,7 @@ function writeSchemas() {
 async function writePlugin() {
   /** @param {string} file */
   const script = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
-  const [{ buildPlugin }, { buildNativeSdk }] = [
-    await script("build-plugin.mts"),
-    await script("native-sdk.mts"),
-  ];
+  const [{ buildPlugin }, { buildNativeSdk }] = [await script("build-plugin.mts"), await script("native-sdk.mts")];
   await buildPlugin(root, MINIMUM_NODE.join("."));
   await buildNativeSdk(root);
 }

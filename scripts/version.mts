@@ -16,10 +16,7 @@ export function writeVersion(root: string, version: string): void {
   const current = versionOf(root);
   const lockFile = join(root, "package-lock.json");
   const packageLock = readJson(lockFile) as { packages: Record<string, Manifest> };
-  for (const path of [
-    "provider/package.json",
-    ...globSync("examples/*/package.json", { cwd: root }),
-  ].sort()) {
+  for (const path of ["provider/package.json", ...globSync("examples/*/package.json", { cwd: root })].sort()) {
     const file = join(root, path);
     const manifest = readJson(file) as Manifest;
     const lockedManifest = packageLock.packages[path.replace(/\/package\.json$/, "")];

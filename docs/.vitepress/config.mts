@@ -33,8 +33,7 @@ export default defineConfig({
           searchOptions: {
             // What a page is about before what it mentions, and what people do before the types that it is done by.
             boost: { title: 6, titles: 2, text: 1 },
-            boostDocument: (id: string) =>
-              id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 2 : 1,
+            boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 2 : 1),
           },
         },
       },

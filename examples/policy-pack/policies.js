@@ -89,8 +89,7 @@ const RULES = [
   },
   {
     code: "policy-whole-domain",
-    description:
-      "One sender is often enough: allow the mailbox, or say in `acceptRisk` why all of it is meant",
+    description: "One sender is often enough: allow the mailbox, or say in `acceptRisk` why all of it is meant",
     what: "allows a whole domain",
     isInComment: false,
   },

@@ -10,12 +10,7 @@ import { harmless } from "../settings/text";
 export function fitted(text: string, { isTTY, columns }: Terminal = process.stdout): string {
   const lines = text.split("\n").flatMap((line) => {
     const indent = line.length - line.trimStart().length;
-    return hangingBy(
-      (word) => columnsOf(stripVTControlCharacters(word)),
-      indent,
-      line.slice(indent),
-      columns || 80,
-    );
+    return hangingBy((word) => columnsOf(stripVTControlCharacters(word)), indent, line.slice(indent), columns || 80);
   });
   // A pipeline executes commands such as `::error::` only at the start of a line.
   return (isTTY ? lines : lines.map(harmless)).join("\n");

@@ -20,10 +20,7 @@ export interface JournalOptions {
  * @param description the purpose of the journal in the command.
  */
 export function withJournal(command: Command, description: string): Command {
-  return command.option(
-    "--database <place>",
-    `${description} (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
-  );
+  return command.option("--database <place>", `${description} (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`);
 }
 
 /**

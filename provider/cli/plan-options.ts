@@ -65,10 +65,9 @@ const FAIL_ON_LEVELS = ["risk", "warning"] as const;
 export type FailOn = (typeof FAIL_ON_LEVELS)[number];
 
 export function failOnOption(): Option {
-  return new Option(
-    "--fail-on <level>",
-    "Exit with 3 when a change is a risk, or when there is any warning",
-  ).choices(FAIL_ON_LEVELS);
+  return new Option("--fail-on <level>", "Exit with 3 when a change is a risk, or when there is any warning").choices(
+    FAIL_ON_LEVELS,
+  );
 }
 
 /** Returns the `--fail-on` blocker of a plan; undefined if it doesn't apply. */
@@ -116,8 +115,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
   try {
     if (fromPreview === undefined) return await planFiles(file ?? (await defaultFile()), options);
     const text = await readPreviewInput(fromPreview, stack);
-    const previewSource =
-      typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
+    const previewSource = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
     return await planPreview(text, previewSource, readOwnDomainNames(NO_STACK, process.env), options);
   } finally {
     await client.close();

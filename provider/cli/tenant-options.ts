@@ -57,10 +57,7 @@ export function selectionOf({ only, except, label: labels }: Selecting): Selecti
   });
 }
 
-function parseTenantNames(
-  option: string,
-  values: readonly string[] | undefined,
-): readonly string[] | undefined {
+function parseTenantNames(option: string, values: readonly string[] | undefined): readonly string[] | undefined {
   // Names contain no commas.
   const names = values?.flatMap((value) => value.split(",")).filter((name) => name !== "");
   if (names?.length === 0) {

@@ -17,10 +17,7 @@ export function withWriteOptions(command: Command): Command {
   return command
     .option("--dry-run", "Show the change, and write nothing")
     .option("--commit", "Commit only this change, on a new branch")
-    .option(
-      "--pr",
-      "Commit, push, and open a pull or merge request with gh or glab; without these, show its page",
-    );
+    .option("--pr", "Commit, push, and open a pull or merge request with gh or glab; without these, show its page");
 }
 
 /** The exit codes of these commands. */

@@ -105,11 +105,7 @@ export class AdaptiveLimit {
    * @throws what the call, or its permit, throws.
    * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
    */
-  async make<T>(
-    attempt: Try,
-    call: () => Promise<T>,
-    classifyEffect: (error: unknown) => Effect,
-  ): Promise<T> {
+  async make<T>(attempt: Try, call: () => Promise<T>, classifyEffect: (error: unknown) => Effect): Promise<T> {
     const runInSlot = async (): Promise<T> => {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyEffect);

@@ -24,8 +24,7 @@ export function defaultDispatcher(
       connect: VERIFY_TLS,
       requestTls: VERIFY_TLS,
       proxyTls: VERIFY_TLS,
-      clientFactory: (proxy, options) =>
-        new Pool(proxy, wrapProxyConnect(proxy, options as ProxyClientOptions)),
+      clientFactory: (proxy, options) => new Pool(proxy, wrapProxyConnect(proxy, options as ProxyClientOptions)),
     });
   } catch {
     throw buildProxyConfigurationError();
@@ -38,8 +37,7 @@ export function defaultDispatcher(
  * @throws {ConfigurationError} if a proxy variable isn't a valid address.
  */
 export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
-  const isDirect =
-    isLoopback(new URL(baseUrl).hostname) || !PROXY_VARIABLES.some((name) => process.env[name]);
+  const isDirect = isLoopback(new URL(baseUrl).hostname) || !PROXY_VARIABLES.some((name) => process.env[name]);
   if (!isDirect) return defaultDispatcher(baseUrl, await import("undici"));
   const Agent = await loadAgent();
   return new Agent({ connect: VERIFY_TLS });
@@ -137,9 +135,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
       `The service's address (baseUrl) is not a URL. ${advice}`,
     );
   if (url.username !== "" || url.password !== "") {
-    throw new ConfigurationError(
-      `The service's address (baseUrl) holds a user name or a password. ${advice}`,
-    );
+    throw new ConfigurationError(`The service's address (baseUrl) holds a user name or a password. ${advice}`);
   }
   if (url.search !== "" || url.hash !== "") {
     const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
@@ -149,9 +145,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
     );
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new ConfigurationError(
-      `The service's address (baseUrl) does not begin with https:// or http://. ${advice}`,
-    );
+    throw new ConfigurationError(`The service's address (baseUrl) does not begin with https:// or http://. ${advice}`);
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
     throw new ConfigurationError(

@@ -9,14 +9,7 @@ import {
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
-import {
-  checkFilled,
-  checkKeys,
-  checkOneOf,
-  checkOptional,
-  checkOptionalText,
-  pathSegment,
-} from "./parameters";
+import { checkFilled, checkKeys, checkOneOf, checkOptional, checkOptionalText, pathSegment } from "./parameters";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
@@ -128,8 +121,7 @@ export class AllowDenyEntries {
   #buildPagedList(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
     return {
       name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
-      fetchPage: (page, stopwatch) =>
-        this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
+      fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
       identity: (entry) => entry.id,
     };
   }

@@ -16,8 +16,7 @@ export function allowedServices(
   if (addresses.length === 0) return undefined;
   return addresses.map((address) => {
     const url = URL.parse(address);
-    if (url !== null && /^https?:$/.test(url.protocol))
-      return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+    if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
     throw new ConfigurationError(
       `${SERVICES} holds ${quote(address)}, which is no address; write addresses such as https://mail-security.example, with commas between them.`,
     );
@@ -38,10 +37,7 @@ export function isServiceOf(services: readonly string[], baseUrl: string): boole
  * @param baseUrl the address as configured.
  * @throws {ConfigurationError} with a message that says how to allow the address.
  */
-export function refuseOtherService(
-  baseUrl: string,
-  environment: Readonly<Record<string, string | undefined>>,
-): void {
+export function refuseOtherService(baseUrl: string, environment: Readonly<Record<string, string | undefined>>): void {
   const services = allowedServices(environment);
   const url = URL.parse(baseUrl);
   // Invalid addresses get their own error elsewhere.

@@ -69,14 +69,10 @@ function parseBody(response: Answer, context: Reading<unknown>): unknown {
   const { text } = response;
   const contentType = getHeader(response, "content-type") ?? "";
   const buildParseError = (problem: BodyProblem, description: string): ServiceError =>
-    failureFrom(
-      classify({ body: problem }),
-      `${context.what} answered ${response.status} with ${description}`,
-      {
-        request: context.request,
-        status: response.status,
-      },
-    );
+    failureFrom(classify({ body: problem }), `${context.what} answered ${response.status} with ${description}`, {
+      request: context.request,
+      status: response.status,
+    });
   if (text.trim() === "") {
     // A deletion that took effect answers 404 to a second one.
     const problem = context.request.method === "DELETE" ? "empty deletion" : "empty";
@@ -86,8 +82,7 @@ function parseBody(response: Answer, context: Reading<unknown>): unknown {
   const quoteBody = () => quote(context.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice =
-      context.addressHint ??
-      "Is the address that of the service itself, and no sign-in page or proxy in between?";
+      context.addressHint ?? "Is the address that of the service itself, and no sign-in page or proxy in between?";
     throw buildParseError("html", `an HTML page instead of JSON: ${quoteBody()}. ${advice}`);
   }
   if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
@@ -119,11 +114,7 @@ function buildRefusalError(response: Answer, context: Reading<unknown>): Service
   const messageSuffix = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
   const responseClass = classify({ status, headers });
   const punctuation =
-    responseClass.code === "ERR_REDIRECT"
-      ? ","
-      : /[.!?]$/.test(messageSuffix)
-        ? messageSuffix
-        : `${messageSuffix}.`;
+    responseClass.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(messageSuffix) ? messageSuffix : `${messageSuffix}.`;
   const message = `${what} answered ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
   return failureFrom(responseClass, message, {
     request,

@@ -32,8 +32,7 @@ export function describeFailure(
   const reason = NOT_TLS.includes(code) ? "what answers there does not speak TLS; is it http?" : message;
   const tunnelStatus = tunnelRefusal(error);
   const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
-  const description =
-    tunnelStatus === undefined ? reason : `the proxy of HTTPS_PROXY answered ${tunnelStatus}`;
+  const description = tunnelStatus === undefined ? reason : `the proxy of HTTPS_PROXY answered ${tunnelStatus}`;
   return {
     how: `${proxy}: ${description || "the connection broke"}`,
     advice: adviseOnConnection(code, tunnelStatus),
@@ -42,8 +41,7 @@ export function describeFailure(
 }
 
 function adviseOnConnection(code: string, tunnelStatus: number | undefined): string {
-  if (tunnelStatus === 407)
-    return "It wants a user name and password, or others: http://user:password@proxy:port.";
+  if (tunnelStatus === 407) return "It wants a user name and password, or others: http://user:password@proxy:port.";
   if (UNKNOWN_AUTHORITY.includes(code)) {
     const advice =
       "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";

@@ -24,8 +24,7 @@ export function tooManyItems(envelope: Envelope, body: unknown): string | undefi
   const items = isRecord(results) ? results["items"] : results;
   const limit = envelope === "items" ? MAX_RESPONSE_ITEMS.items : MAX_RESPONSE_ITEMS.others;
   if (!Array.isArray(items) || items.length <= limit) return undefined;
-  const expectation =
-    envelope === "items" ? "the reference has at most 5" : `a page has at most ${SETTINGS_PAGE_SIZE}`;
+  const expectation = envelope === "items" ? "the reference has at most 5" : `a page has at most ${SETTINGS_PAGE_SIZE}`;
   return `it lists ${items.length} items where ${expectation}; more than ${limit} are not read`;
 }
 
@@ -84,8 +83,7 @@ function describeShapeMismatch(expected: Envelope, body: Record<string, unknown>
     return "the page data stands inside `results` where the reference has it beside, in `pagination`";
   }
   if (isRecord(pagination) && isCount(pagination["total"]) && isCount(results["total"])) {
-    if (pagination["total"] !== results["total"])
-      return "its two totals, inside `results` and beside, differ";
+    if (pagination["total"] !== results["total"]) return "its two totals, inside `results` and beside, differ";
   }
   // A list without page data has the envelope of the top five. Its numbers may be null, but not all missing.
   if (!Array.isArray(results["items"])) return undefined;
@@ -119,9 +117,7 @@ export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T
 /** Wraps an item schema as `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
   return memoizeSchema(itemsOf, item, () =>
-    resultsOf(z.object({ items: arrayOf(item) })).transform(
-      (results) => (results as { items: z.output<T>[] }).items,
-    ),
+    resultsOf(z.object({ items: arrayOf(item) })).transform((results) => (results as { items: z.output<T>[] }).items),
   );
 }
 
@@ -134,9 +130,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
       page_size: optionalCount,
       total: optionalCount,
     });
-    return resultsOf(results).transform((page, context) =>
-      requireItems(page as NullablePage<z.output<T>>, context),
-    );
+    return resultsOf(results).transform((page, context) => requireItems(page as NullablePage<z.output<T>>, context));
   });
 }
 

@@ -83,11 +83,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Received["headers"],
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Received["headers"]): void {
     // 1xx responses (100, 103) are informational.
     if (status >= 200) this.#head = { status, headers };
   }
@@ -129,10 +125,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 }
 
 /** What is longer than a text can be is thrown here, where undici would hear of it and nobody else. */
-function decodeBody(
-  chunks: readonly Buffer[],
-  failure: Error | undefined,
-): Pick<Received, "text" | "brokenBy"> {
+function decodeBody(chunks: readonly Buffer[], failure: Error | undefined): Pick<Received, "text" | "brokenBy"> {
   try {
     return { text: decoder.decode(Buffer.concat(chunks)), brokenBy: failure };
   } catch (error) {

@@ -28,9 +28,7 @@ export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
       const isNumber = typeof value === "number" && Number.isFinite(value);
       if (!isNumber && typeof value !== "string" && typeof value !== "boolean") {
         const formatted = typeof value === "number" ? String(value) : quote(value);
-        throw new InvalidArgumentError(
-          `extra.${name} must be a text, a finite number or a boolean, not ${formatted}`,
-        );
+        throw new InvalidArgumentError(`extra.${name} must be a text, a finite number or a boolean, not ${formatted}`);
       }
       return [name, String(value)];
     });

@@ -106,9 +106,7 @@ export class Metrics {
     if (entityType !== undefined) checkOneOf("entity_type", ["user", "group"], entityType);
     checkFilled("entity_type_parameter", parameter);
     if (parameter === "days") {
-      throw new InvalidArgumentError(
-        'entity_type_parameter can\'t be "days": that is the name of the period',
-      );
+      throw new InvalidArgumentError('entity_type_parameter can\'t be "days": that is the name of the period');
     }
     return await this.#transport.send({
       method: "GET",

@@ -1,11 +1,4 @@
-import {
-  AdaptiveLimit,
-  type Area,
-  type Deadline,
-  type Effect,
-  PauseTooLong,
-  type Try,
-} from "./adaptive-limit";
+import { AdaptiveLimit, type Area, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
 import type { Bound } from "./bound";
 import { CircuitBreaker, type LastFailure } from "./circuit-breaker";
 import {
@@ -107,12 +100,7 @@ export class Pacer {
   }
 
   async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: Deadline): Promise<T> {
-    const {
-      time,
-      retryForMs = Number.POSITIVE_INFINITY,
-      maxTries = MAX_TRIES,
-      baseDelayMs: baseMs,
-    } = this.#options;
+    const { time, retryForMs = Number.POSITIVE_INFINITY, maxTries = MAX_TRIES, baseDelayMs: baseMs } = this.#options;
     const getFirstAttemptAt = () => (retryDeadline.atMs ?? 0) - retryDeadline.inMs;
     const area = getArea(call);
     const isPastDeadline = (inMs: number) => time.now() + inMs > (retryDeadline.atMs ?? 0);
@@ -157,10 +145,7 @@ export class Pacer {
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
         const isExhausted = isRateLimit ? attempts >= MAX_REFUSALS : failures >= maxTries;
         const isLast =
-          !this.#options.retries ||
-          handlingOf(error, call.request.method) !== "retry" ||
-          isExhausted ||
-          isLate;
+          !this.#options.retries || handlingOf(error, call.request.method) !== "retry" || isExhausted || isLate;
         const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.take();
         if (isLast || isBudgetExhausted)
           throw this.#annotate(error, { tries: attempts, outcomeUnknown, isBroke: isBudgetExhausted });
@@ -225,9 +210,7 @@ export class Pacer {
     const notes = [
       ...(tries > 1 && !isOpen ? [`Tried ${tries} times.`] : []),
       ...(isBroke
-        ? [
-            `Not tried again: too many requests failed, and the retries are used up. ${this.#describeProgress()}`,
-          ]
+        ? [`Not tried again: too many requests failed, and the retries are used up. ${this.#describeProgress()}`]
         : []),
     ];
     const message = [error.message, ...notes].join(" ");
@@ -237,8 +220,7 @@ export class Pacer {
   /** What was done until now, and that the rest can be done later. */
   #describeProgress(): string {
     const counts = [...this.#confirmedWrites].map(([method, count]) => `${count} ${method}`);
-    const confirmedText =
-      counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
+    const confirmedText = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
     return `${confirmedText}Running again is safe: it does what is left.`;
   }
 }
@@ -284,20 +266,15 @@ function buildTokenRefusedError(
   lastError: ServiceError | undefined,
 ): PermitRefusedError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const [againText, earlierText] =
-    lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
+  const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelled) {
     const message = `The run was cancelled, so ${what} was not sent${againText}. What was done before stays; running again does what is left.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new PermitRefusedError(
-    "ERR_NO_PERMIT",
-    `${what} was not sent${againText}: ${reason}.${earlierText}`,
-    {
-      request,
-      cause,
-    },
-  );
+  return new PermitRefusedError("ERR_NO_PERMIT", `${what} was not sent${againText}: ${reason}.${earlierText}`, {
+    request,
+    cause,
+  });
 }
 
 function assertDeadline(deadline: Bound | undefined): void {

@@ -122,10 +122,7 @@ export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item
   });
 }
 
-function haveSameNames(
-  currentNames: ReadonlySet<string>,
-  otherNames: ReadonlySet<string> | undefined,
-): boolean {
+function haveSameNames(currentNames: ReadonlySet<string>, otherNames: ReadonlySet<string> | undefined): boolean {
   return (
     otherNames !== undefined &&
     currentNames.size === otherNames.size &&
@@ -172,10 +169,7 @@ async function* readPages<Item>(
     if (stopwatch.spentMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
     const answer = await list.fetchPage(page, stopwatch);
     if (page === 1 && answer.items.length > 0) {
-      maxPages = Math.min(
-        maxPages + Math.ceil((answer.total ?? 0) / answer.items.length),
-        ABSOLUTE_MAX_PAGES,
-      );
+      maxPages = Math.min(maxPages + Math.ceil((answer.total ?? 0) / answer.items.length), ABSOLUTE_MAX_PAGES);
     }
     if (page > 1 && answer.total !== total) {
       throw new ListChangedError(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
@@ -193,8 +187,7 @@ async function* readPages<Item>(
       if (identity === undefined) continue;
       // One answer is one moment: what it holds twice, word for word, the service holds twice.
       const isDuplicate = isIdenticalItem(item, pageItems.get(identity));
-      if (seenIdentities.has(identity) && !isDuplicate)
-        throw new ListChangedError(`${excerpt(identity)} came twice`);
+      if (seenIdentities.has(identity) && !isDuplicate) throw new ListChangedError(`${excerpt(identity)} came twice`);
       seenIdentities.add(identity);
       pageItems.set(identity, item);
       identifiedCount += 1;
@@ -211,9 +204,7 @@ async function* readPages<Item>(
       throw new ListChangedError(`its pages hold ${count} items but its total says ${total}`);
     }
     if (answer.items.length === 0 && (answer.page ?? page) !== page) {
-      throw new ListChangedError(
-        `asked for page ${page}, it answered with page ${answer.page}, which is empty`,
-      );
+      throw new ListChangedError(`asked for page ${page}, it answered with page ${answer.page}, which is empty`);
     }
     yield answer;
     if (isDone) return;

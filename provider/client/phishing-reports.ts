@@ -72,9 +72,7 @@ export class PhishingReports {
    * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
    * @throws {ServiceError} if the service refuses, is unreachable, or sends an unexpected response.
    */
-  async *iterate(
-    query: Omit<ListPhishingReportsQuery, "page"> = {},
-  ): AsyncGenerator<PhishingReport, void, undefined> {
+  async *iterate(query: Omit<ListPhishingReportsQuery, "page"> = {}): AsyncGenerator<PhishingReport, void, undefined> {
     checkKeys("query", query, WINDOW_PARAMETERS);
     yield* iterate({
       name: "list of phishing reports",

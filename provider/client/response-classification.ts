@@ -143,15 +143,13 @@ const TABLE: readonly ClassificationRow[] = [
 ];
 
 /** What each kind of response means, in the order in which the docs show it. */
-export const RESPONSE_CLASSES: readonly ResponseClass[] = TABLE.map(
-  ([response, , code, action, scope, outcome]) => ({
-    response,
-    code,
-    isTransient: action === "retry",
-    scope,
-    outcomeUnknown: outcome === "unknown",
-  }),
-);
+export const RESPONSE_CLASSES: readonly ResponseClass[] = TABLE.map(([response, , code, action, scope, outcome]) => ({
+  response,
+  code,
+  isTransient: action === "retry",
+  scope,
+  outcomeUnknown: outcome === "unknown",
+}));
 
 const BY_SIGN = new Map(
   TABLE.flatMap(([, signs], index) => signs.map((sign) => [sign, RESPONSE_CLASSES[index] as ResponseClass])),

@@ -82,9 +82,7 @@ export type Threat = z.infer<typeof threat>;
 const phishingReportFields = {
   id,
   original_email_internet_message_id: optionalText.describe("The Internet Message ID of the reported mail."),
-  report_internet_message_id: optionalText.describe(
-    "The Internet Message ID of the report mail that the user sent.",
-  ),
+  report_internet_message_id: optionalText.describe("The Internet Message ID of the report mail that the user sent."),
   reasoning: optionalText,
   report_date: optionalText,
   reporter: optionalText,
@@ -117,9 +115,7 @@ export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 const threatCount = z.number().int().nonnegative().describe("How many threats there were.");
 
 /** How many threats one day had (reference, table "Other result shapes"). */
-export const threatsOnDay = z
-  .object({ date: z.string(), count_threats: threatCount })
-  .meta({ title: "ThreatsOnDay" });
+export const threatsOnDay = z.object({ date: z.string(), count_threats: threatCount }).meta({ title: "ThreatsOnDay" });
 /** How many threats one day had. */
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
 

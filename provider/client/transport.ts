@@ -106,10 +106,7 @@ export class Transport {
     this.#addressHint = endpointPathHint(this.baseUrl);
     this.#key = new ApiKey(options.apiKey);
     this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
-    this.#maxResponseBytes = checkPositive(
-      "maxResponseBytes",
-      options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
-    );
+    this.#maxResponseBytes = checkPositive("maxResponseBytes", options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     this.#customDispatcher = options.dispatcher;
     this.#pacer = new Pacer({
       time: options.time ?? realTime,

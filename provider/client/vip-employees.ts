@@ -5,14 +5,7 @@ import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { arrayOf } from "./fields";
 import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
-import {
-  checkFilled,
-  checkKeys,
-  checkOneOf,
-  checkOptional,
-  checkOptionalText,
-  checkText,
-} from "./parameters";
+import { checkFilled, checkKeys, checkOneOf, checkOptional, checkOptionalText, checkText } from "./parameters";
 import {
   type AddVipResult,
   addVipResult,
@@ -106,8 +99,7 @@ export class VipEmployees {
   #buildPagedList(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
     return {
       name: "VIP list",
-      fetchPage: (page, stopwatch) =>
-        this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
+      fetchPage: (page, stopwatch) => this.#fetchPage({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
       identity: nameOfVipRow,
     };
   }
@@ -236,9 +228,7 @@ function assertEmails(emails: readonly string[], max = Number.MAX_SAFE_INTEGER):
   if (!Array.isArray(emails)) throw new InvalidArgumentError("emails must be a list of addresses");
   if (emails.length === 0) throw new InvalidArgumentError("emails is empty; give at least one address");
   if (emails.length > max) {
-    throw new InvalidArgumentError(
-      `emails holds ${emails.length} addresses; one request takes at most ${max}`,
-    );
+    throw new InvalidArgumentError(`emails holds ${emails.length} addresses; one request takes at most ${max}`);
   }
   // forEach would skip holes in the array.
   for (const [at, email] of emails.entries()) checkFilled(`emails[${at}]`, email);

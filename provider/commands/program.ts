@@ -100,8 +100,7 @@ function formatUsageError(text: string, command: Command): string {
   }
   const [, excessArgument = ""] = /^error: too many arguments for .*: ([^,\s]+), /.exec(text) ?? [];
   const replacement = findSuccessor(excessArgument, command);
-  if (replacement !== undefined)
-    return `error: unknown command '${excessArgument}'; did you mean ${replacement}?\n`;
+  if (replacement !== undefined) return `error: unknown command '${excessArgument}'; did you mean ${replacement}?\n`;
   const [, problemText, input = "", suggested] =
     /^(error: unknown \w+ '([^']*)'[^;\n]*)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
   if (problemText === undefined) return text;

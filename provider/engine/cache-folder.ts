@@ -12,9 +12,7 @@ export function cacheFolder(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
 ): string {
-  return (
-    env["EMAIL_SECURITY_CACHE_DIR"] || join(getUserCacheDirectory(env, platform), "pulumi-email-security")
-  );
+  return env["EMAIL_SECURITY_CACHE_DIR"] || join(getUserCacheDirectory(env, platform), "pulumi-email-security");
 }
 
 /** Returns the compile cache of Node.js, which speeds up later starts: `NODE_COMPILE_CACHE`, otherwise our own directory. */

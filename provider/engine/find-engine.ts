@@ -85,9 +85,7 @@ function buildEngine({ command, version, source }: InstalledEngine): Engine {
 
 /** The CLI, its hosts and its providers talk to each other on loopback; a proxy of the environment must not get that. */
 function buildNoProxyVariables(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const names = new Set(
-    (base["no_proxy"] ?? base["NO_PROXY"] ?? "").split(",").filter((name) => name.trim() !== ""),
-  );
+  const names = new Set((base["no_proxy"] ?? base["NO_PROXY"] ?? "").split(",").filter((name) => name.trim() !== ""));
   for (const name of ["127.0.0.1", "localhost"]) names.add(name);
   const list = [...names].join(",");
   return { no_proxy: list, NO_PROXY: list };

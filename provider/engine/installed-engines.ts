@@ -155,10 +155,7 @@ async function checkEngine(command: string, context: SearchContext): Promise<Ver
 }
 
 /** What `pulumi version` prints, remembered for as long as the program stays the same file. */
-async function readEngineVersion(
-  command: string,
-  { env, engineFolder, log }: SearchContext,
-): Promise<string> {
+async function readEngineVersion(command: string, { env, engineFolder, log }: SearchContext): Promise<string> {
   const { mtimeMs, size } = statSync(command);
   const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
   const cacheFile = join(engineFolder, "path.json");
@@ -173,8 +170,7 @@ async function readEngineVersion(
   clearTimeout(timer);
   if (result.exitCode !== 0) return describeFailure(result);
   const version = result.stdout.trim();
-  if (size >= MIN_PROGRAM_BYTES && parseVersion(version))
-    writeCachedVersion(cacheFile, { identity, version });
+  if (size >= MIN_PROGRAM_BYTES && parseVersion(version)) writeCachedVersion(cacheFile, { identity, version });
   return version;
 }
 

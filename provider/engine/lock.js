@@ -56,10 +56,7 @@ exports.acquireLock = acquire;
  * @param {LockOptions} options
  * @returns {Promise<() => void>} releases the lock
  */
-async function acquire(
-  path,
-  { onWait, pollMs = 200, staleMs = 60_000, timeoutMs = Number.POSITIVE_INFINITY },
-) {
+async function acquire(path, { onWait, pollMs = 200, staleMs = 60_000, timeoutMs = Number.POSITIVE_INFINITY }) {
   const mine = JSON.stringify({ ...thisProcess(), id: randomUUID() });
   const startedAt = performance.now();
   let seen = { text: "", mtimeMs: 0, at: 0 };

@@ -57,9 +57,7 @@ const COLUMN_ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const FIELD_BY_ALIAS = new Map(
-  Object.entries(COLUMN_ALIASES).flatMap(([field, knownCounts]) =>
-    knownCounts.map((name) => [name, field] as const),
-  ),
+  Object.entries(COLUMN_ALIASES).flatMap(([field, knownCounts]) => knownCounts.map((name) => [name, field] as const)),
 );
 
 function getColumnField(title: string): string | undefined {
@@ -81,9 +79,7 @@ export function columnsOf(
     return { title, index, field: getColumnField(title) };
   });
   const columns = titledCells.filter((column): column is Column => column.field !== undefined);
-  const ignored = titledCells.flatMap(({ title, field }) =>
-    field === undefined && title !== "" ? [title] : [],
-  );
+  const ignored = titledCells.flatMap(({ title, field }) => (field === undefined && title !== "" ? [title] : []));
   const [onlyCell, ...others] = header.filter((cell) => cell.trim() !== "");
   if (columns.length === 0 && others.length === 0 && parseEntryValue((onlyCell ?? "").trim()).ok) {
     // A bare list of values without a header.

@@ -38,9 +38,7 @@ export function differencesOf(
   return Object.entries(declaredCells).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];
-    const [declaredText = "", cellText = ""] = [text, cells[field]].map((text) =>
-      canonicalComment(String(text ?? "")),
-    );
+    const [declaredText = "", cellText = ""] = [text, cells[field]].map((text) => canonicalComment(String(text ?? "")));
     if (declaredText === cellText) return [];
     return [
       {

@@ -92,17 +92,14 @@ function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, strin
   const file = Object.fromEntries(
     [...bySection].map(([section, sectionRows]) => [
       section,
-      sectionRows.map(({ element, reviewed }) =>
-        reviewed === undefined ? element : { ...element, reviewed },
-      ),
+      sectionRows.map(({ element, reviewed }) => (reviewed === undefined ? element : { ...element, reviewed })),
     ]),
   );
   const result = settingsFile.safeParse({ version: 1, ...file });
   const issues = result.success ? [] : result.error.issues;
   const schemaMistakes = issues.map(({ path: [section, index, key, reviewKey], message }): CsvMistake => {
     const row = bySection.get(section as Section)?.[Number(index)]?.row;
-    const field =
-      key === "reviewed" ? REVIEW[reviewKey as keyof Reviewed] : key === "email" ? "value" : String(key);
+    const field = key === "reviewed" ? REVIEW[reviewKey as keyof Reviewed] : key === "email" ? "value" : String(key);
     return { ...(row === undefined ? {} : { row }), column: titles.get(field) ?? field, message };
   });
   const typeMistakes = rows.flatMap(({ row, element }): CsvMistake[] => {

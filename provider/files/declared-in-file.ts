@@ -39,11 +39,7 @@ const CACHE = new WeakMap<
   { readonly content: SettingsFile; readonly today: string; readonly declared: DeclaredInFile }
 >();
 
-function readFileDeclarations(
-  { source, kept = {} }: ParsedFile,
-  content: SettingsFile,
-  today: string,
-): DeclaredInFile {
+function readFileDeclarations({ source, kept = {} }: ParsedFile, content: SettingsFile, today: string): DeclaredInFile {
   const findings: Finding[] = [];
   const addError = (code: string, message: string, location: Place): void => {
     findings.push({ code, level: "error", message, place: location });
@@ -59,8 +55,7 @@ function readFileDeclarations(
     const existing = byKey[declaration.kind].get(declaration.key);
     byKey[declaration.kind].set(declaration.key, declaration);
     if (existing !== undefined) {
-      const isOnBothLists =
-        declaration.kind === "entry" && (existing as DeclaredEntry).list !== declaration.list;
+      const isOnBothLists = declaration.kind === "entry" && (existing as DeclaredEntry).list !== declaration.list;
       const problem = isOnBothLists ? "on both lists" : "declared twice";
       addError(
         "declared-twice",
@@ -106,8 +101,7 @@ export function removalsIn(source: YamlSource, { remove = {} }: SettingsFile): R
       const key = removalKey(section, section === "vips" ? mailbox(rawValue) : canonical(rawValue));
       const location = source.placeOf(["remove", section, index]);
       const existing = removals.get(key);
-      if (existing === undefined)
-        removals.set(key, { section, written: rawValue, place: location, count: 0 });
+      if (existing === undefined) removals.set(key, { section, written: rawValue, place: location, count: 0 });
       else {
         const message = `${quote(rawValue)} is removed twice, here and at ${lineText(existing.place)}; keep one of the two`;
         findings.push({ code: "removed-twice", level: "warning", message, place: location });

@@ -12,12 +12,7 @@ type RawEntry = NonNullable<SettingsFile["allow"]>[number];
 type RawVip = NonNullable<SettingsFile["vips"]>[number];
 
 /** Builds an entry from a validated element. */
-export function declaredEntry(
-  list: List,
-  raw: RawEntry,
-  location: Place,
-  isShort: true | undefined,
-): DeclaredEntry {
+export function declaredEntry(list: List, raw: RawEntry, location: Place, isShort: true | undefined): DeclaredEntry {
   const parsed = parseEntryValue(raw.value);
   // The schema has validated the value.
   if (!parsed.ok) throw new TypeError(parsed.reason);

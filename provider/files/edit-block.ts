@@ -1,14 +1,7 @@
 import { isSeq, type Node } from "yaml";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { quote } from "../settings/text";
-import {
-  blockElement,
-  type ElementStyle,
-  lineEndAfter,
-  type Said,
-  setInElement,
-  styleOf,
-} from "./edit-element";
+import { blockElement, type ElementStyle, lineEndAfter, type Said, setInElement, styleOf } from "./edit-element";
 import { EditError } from "./edit-error";
 import { identityOfData, isMapping } from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
@@ -79,8 +72,7 @@ export function blockSection(
     let lineStart = lineStartOf(text, item.start);
     while (lineStart >= offset && !dash.test(text.slice(lineStart, lineStart + column + 2)))
       lineStart = lineStartOf(text, lineStart - 1);
-    if (lineStart < offset)
-      throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    if (lineStart < offset) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
     const startOffset = aboveComments(text, lineStart, column, offset);
     const { end } = item;
     const endOffset = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
@@ -173,8 +165,7 @@ export class BlockSection implements SectionText {
   text(): string {
     const { head, colon, original } = this.#location;
     if (!this.#isTouched) return original;
-    if (this.#elements.size === 0)
-      return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
+    if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
     return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#trailingText;
   }
 }

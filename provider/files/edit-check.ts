@@ -22,16 +22,13 @@ export function checkEdited(
   const after = read(text);
   const mistake = after.findings.find(({ level }) => level === "error");
   if (mistake !== undefined) {
-    throw new EditError(
-      `it is written in a way that can't be changed piece by piece (${findingText(mistake)})`,
-    );
+    throw new EditError(`it is written in a way that can't be changed piece by piece (${findingText(mistake)})`);
   }
   const expected = toRecord(before.value);
   const actual = toRecord(after.value);
   for (const section of POLICY_SUBJECTS) {
     const sectionEdits = edits.filter((edit) => edit.section === section);
-    if (sectionEdits.length === 0 && !(Array.isArray(expected[section]) && Array.isArray(actual[section])))
-      continue;
+    if (sectionEdits.length === 0 && !(Array.isArray(expected[section]) && Array.isArray(actual[section]))) continue;
     const [old, current] = [toList(expected[section]), toList(actual[section])];
     // Comparing only the changed range is faster. If it fails, compare the whole list.
     if (
@@ -61,10 +58,7 @@ function matchesEdits(
   for (const edit of edits) if (!applyEdit(elements, edit, style)) return false;
   const expected = [...elements.values()].flat();
   const actual = parseElements(current, style);
-  return isDeepStrictEqual(
-    serializeSorted(actual.map(getElementData)),
-    serializeSorted(expected.map(getElementData)),
-  );
+  return isDeepStrictEqual(serializeSorted(actual.map(getElementData)), serializeSorted(expected.map(getElementData)));
 }
 
 /** Returns both lists without their common start and end. */
@@ -74,8 +68,7 @@ function trimCommonEnds(
 ): [old: readonly unknown[], now: readonly unknown[]] {
   const minLength = Math.min(old.length, current.length);
   let [prefixLength, suffixLength] = [0, 0];
-  while (prefixLength < minLength && isEqualValue(old[prefixLength], current[prefixLength]))
-    prefixLength += 1;
+  while (prefixLength < minLength && isEqualValue(old[prefixLength], current[prefixLength])) prefixLength += 1;
   while (
     suffixLength < minLength - prefixLength &&
     isEqualValue(old.at(-1 - suffixLength), current.at(-1 - suffixLength))
@@ -140,10 +133,7 @@ function applyEdit(elements: Map<string, PlainElement[]>, edit: Edit, style: Ele
     return true;
   }
   const { [edit.key]: _before, ...rest } = element.data;
-  candidates[index] = buildPlainElement(
-    edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to },
-    style,
-  );
+  candidates[index] = buildPlainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
   return true;
 }
 

@@ -130,12 +130,7 @@ export function setInElement(
     return splice(source, start, end, style.isJson ? `{${pairs}}` : `{ ${pairs} }`);
   }
   const column = columnOf(source, start);
-  const expanded = splice(
-    source,
-    start,
-    end,
-    `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`,
-  );
+  const expanded = splice(source, start, end, `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`);
   const offset = lineEndAfter(expanded, start);
   return splice(
     expanded,
@@ -145,13 +140,7 @@ export function setInElement(
   );
 }
 
-function setBlockMapKey(
-  source: string,
-  map: YAMLMap,
-  key: string,
-  to: Said | undefined,
-  style: ElementStyle,
-): string {
+function setBlockMapKey(source: string, map: YAMLMap, key: string, to: Said | undefined, style: ElementStyle): string {
   const index = map.items.findIndex((pair) => keyName(pair.key) === key);
   const pair = map.items[index];
   const column = columnOf(source, rangeOf(map)[0]);
@@ -201,13 +190,7 @@ function replaceReview(source: string, pair: Pair, to: Reviewed, style: ElementS
   return splice(source, colon, Math.max(colon, getPairEnd(pair)), ` ${formatReviewMapping(to, style)}`);
 }
 
-function setFlowMapKey(
-  source: string,
-  map: YAMLMap,
-  key: string,
-  to: Said | undefined,
-  style: ElementStyle,
-): string {
+function setFlowMapKey(source: string, map: YAMLMap, key: string, to: Said | undefined, style: ElementStyle): string {
   const index = map.items.findIndex((pair) => keyName(pair.key) === key);
   const pair = map.items[index];
   if (pair === undefined) {
@@ -225,21 +208,11 @@ function setFlowMapKey(
     const text = yamlText(to, { quotes: style.isJson ? "double" : quotes, inFlow: true });
     return splice(source, valueStart, end, (valueStart === end ? " " : "") + text);
   }
-  return withoutFlowItem(
-    source,
-    start,
-    end,
-    index === 0 ? undefined : getPairEnd(map.items[index - 1] as Pair),
-  );
+  return withoutFlowItem(source, start, end, index === 0 ? undefined : getPairEnd(map.items[index - 1] as Pair));
 }
 
 /** Removes an item from a flow sequence, with its comma and the lines and comments that only it uses. */
-export function withoutFlowItem(
-  source: string,
-  start: number,
-  end: number,
-  previousEnd: number | undefined,
-): string {
+export function withoutFlowItem(source: string, start: number, end: number, previousEnd: number | undefined): string {
   const comma = commaAfter(source, end);
   let startOffset = start;
   let endOffset = comma === undefined ? end : comma + 1;
@@ -308,9 +281,7 @@ function formatFlowPair(key: string, text: Said, style: ElementStyle): string {
 /** Formats a review on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */
 function formatReviewMapping({ on, by, reason }: Reviewed, style: ElementStyle): string {
   const fields = reason === undefined ? { on, by } : { on, by, reason };
-  const pairs = Object.entries(fields).map(([key, text]) =>
-    formatFlowPair(key, text, { ...style, quotes: {} }),
-  );
+  const pairs = Object.entries(fields).map(([key, text]) => formatFlowPair(key, text, { ...style, quotes: {} }));
   return style.isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
 }
 

@@ -122,12 +122,7 @@ export class FlowSection implements SectionText {
   /** The text after the last element, including the bracket. */
   #trailingText: string;
 
-  constructor(
-    location: FlowLocation,
-    elements: readonly FlowElement[],
-    trailingText: string,
-    style: ElementStyle,
-  ) {
+  constructor(location: FlowLocation, elements: readonly FlowElement[], trailingText: string, style: ElementStyle) {
     this.name = location.name;
     this.start = location.start;
     this.end = location.end;
@@ -187,11 +182,7 @@ export class FlowSection implements SectionText {
   }
 
   /** Returns the text before a new element, and updates the text after it. */
-  #insertGap(
-    note: string | undefined,
-    previous: FlowElement | undefined,
-    next: FlowElement | undefined,
-  ): string {
+  #insertGap(note: string | undefined, previous: FlowElement | undefined, next: FlowElement | undefined): string {
     const neighbour = previous ?? next;
     if (neighbour === undefined) {
       this.#addNote(note);

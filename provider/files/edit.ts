@@ -110,8 +110,7 @@ class EditedFile {
       return this.#insert(new FlowSection(position, [], "]", this.#getStyle(name)));
     }
     const position = SECTION_ORDER.indexOf(name);
-    const getSectionIndex = (node: LaidOut): number =>
-      (SECTION_ORDER as readonly string[]).indexOf(node.name);
+    const getSectionIndex = (node: LaidOut): number => (SECTION_ORDER as readonly string[]).indexOf(node.name);
     const previous = keys.findLast((node) => getSectionIndex(node) >= 0 && getSectionIndex(node) < position);
     const next = previous === undefined ? keys.find((node) => getSectionIndex(node) > position) : undefined;
     const anchorKey = previous ?? keys.at(-1);
@@ -140,13 +139,7 @@ class EditedFile {
       const isInside = section.start >= offset && section.start <= offset + length;
       if (typeof piece === "string" && isInside) {
         const splitOffset = section.start - offset;
-        this.#pieces.splice(
-          index,
-          1,
-          piece.slice(0, splitOffset) + before,
-          section,
-          after + piece.slice(splitOffset),
-        );
+        this.#pieces.splice(index, 1, piece.slice(0, splitOffset) + before, section, after + piece.slice(splitOffset));
         return section;
       }
       // The text that a section keeps after its last element belongs to it.

@@ -4,15 +4,7 @@ import { text } from "../settings/json-fields";
 import { daysOfTerm, parseTerm } from "../settings/term";
 import { quote } from "../settings/text";
 import { dayInCell, scopeInCell, typeInCell } from "./csv-cells";
-import {
-  harmlessText,
-  missingOr,
-  oneOf,
-  plainText,
-  SAYS_NOTHING,
-  shortText,
-  shownText,
-} from "./schema-words";
+import { harmlessText, missingOr, oneOf, plainText, SAYS_NOTHING, shortText, shownText } from "./schema-words";
 
 /** Metadata of a field, for code that iterates over the fields of elements. */
 interface ElementField {
@@ -47,9 +39,7 @@ export const ELEMENT_FIELDS = {
   },
   ticket: {
     label: "ticket",
-    schema: shortText("a text").describe(
-      "Where it was asked for and decided, as INC-1042. Not sent to the service.",
-    ),
+    schema: shortText("a text").describe("Where it was asked for and decided, as INC-1042. Not sent to the service."),
     json: z.string(),
     columns: ["ticket", "tickets", "ticketnumber", "incident", "change", "case"],
     isSaid: true,
@@ -98,9 +88,7 @@ export const ELEMENT_FIELDS = {
       .refine((scope) => !isMiscasedScope(scope), {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
-      .describe(
-        `Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`,
-      ),
+      .describe(`Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`),
     columns: ["scope", "verdictscope"],
     fromCell: scopeInCell,
     isOfEntries: true,
@@ -204,9 +192,7 @@ export function saidOf(fields: SaidTexts): SaidTexts {
 }
 
 /** Returns labelled texts in field order. The expiry is omitted because it has its own wording. */
-export function factsSaid(
-  fields: TextFields<TextFieldName>,
-): readonly (readonly [label: string, text: string])[] {
+export function factsSaid(fields: TextFields<TextFieldName>): readonly (readonly [label: string, text: string])[] {
   return TEXT_FIELD_NAMES.flatMap((name) => {
     const value = name === "expires" ? undefined : fields[name];
     return value === undefined ? [] : [[ELEMENT_FIELDS[name].label, String(value)]];
@@ -231,9 +217,7 @@ function pickDefined<From extends object, Name extends keyof From>(
 function suggestDate(value: string): string {
   const today = new Date().toISOString().slice(0, 10);
   const term = daysOfTerm(value) === undefined ? undefined : parseTerm(value, today);
-  return term?.ok
-    ? `write the last day: ${term.value}, counted from today`
-    : "write a date as 2027-03-31, or never";
+  return term?.ok ? `write the last day: ${term.value}, counted from today` : "write a date as 2027-03-31, or never";
 }
 
 /** Returns whether the day exists. */

@@ -189,11 +189,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /** A new element copies the style of the one above or below; with more keys, that of the nearest long one. */
-  #chooseStyle(
-    element: Readonly<Record<string, Said>>,
-    previous: T | undefined,
-    next: T | undefined,
-  ): ElementStyle {
+  #chooseStyle(element: Readonly<Record<string, Said>>, previous: T | undefined, next: T | undefined): ElementStyle {
     const neighbour = (previous ?? next)?.style ?? this.#base;
     if (Object.keys(element).length === 1) {
       const isShort = this.size === 0 || this.#runs.some((run) => this.#getKinds(run).hasShort);
@@ -207,9 +203,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   #findLongUpTo(last: T | undefined): T | undefined {
     if (last === undefined) return undefined;
     const run = this.#getRun(last);
-    const earlierRun = this.#runs
-      .slice(0, this.#runs.indexOf(run))
-      .findLast((one) => this.#getKinds(one).hasLong);
+    const earlierRun = this.#runs.slice(0, this.#runs.indexOf(run)).findLast((one) => this.#getKinds(one).hasLong);
     return run.slice(0, run.indexOf(last) + 1).findLast(isLong) ?? earlierRun?.findLast(isLong);
   }
 

@@ -19,12 +19,7 @@ const MAX_EDIT_LENGTH = 200;
  *
  * @param action whether the file is created or removed. Default: neither.
  */
-export function patchBetween(
-  name: string,
-  before: string,
-  after: string,
-  action?: "make" | "remove",
-): string {
+export function patchBetween(name: string, before: string, after: string, action?: "make" | "remove"): string {
   if (action !== undefined) {
     const [from, to] = action === "make" ? [NO_FILE, `b/${name}`] : [`a/${name}`, NO_FILE];
     const patch = structuredPatch(from, to, before, after, undefined, undefined, { context: CONTEXT_LINES });
@@ -43,26 +38,12 @@ export function patchBetween(
 /** The name that git uses for a file that doesn't exist. */
 const NO_FILE = "/dev/null";
 
-function buildMiddlePatch(
-  name: string,
-  before: string,
-  after: string,
-  start: number,
-  end: number,
-): StructuredPatch {
+function buildMiddlePatch(name: string, before: string, after: string, start: number, end: number): StructuredPatch {
   const lineOffset = linesIn(before, 0, start);
   const [oldFileName, newFileName] = [`a/${name}`, `b/${name}`];
   const [old, current] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
   const options = { context: CONTEXT_LINES, maxEditLength: MAX_EDIT_LENGTH };
-  const shortestPatch = structuredPatch(
-    oldFileName,
-    newFileName,
-    old,
-    current,
-    undefined,
-    undefined,
-    options,
-  );
+  const shortestPatch = structuredPatch(oldFileName, newFileName, old, current, undefined, undefined, options);
   const allHunks = shortestPatch?.hunks ?? buildHunks(diffLineArrays(splitLines(old), splitLines(current)));
   const hunks = allHunks.map((hunk) => ({
     ...hunk,
@@ -84,17 +65,12 @@ function splitLines(text: string): string[] {
 function diffLineArrays(old: readonly string[], current: readonly string[]): string[] {
   const changes = diffArrays([...old], [...current], { maxEditLength: MAX_EDIT_LENGTH });
   if (changes !== undefined) {
-    return changes.flatMap(({ value, added, removed }) =>
-      prefixLines(added ? "+" : removed ? "-" : " ", value),
-    );
+    return changes.flatMap(({ value, added, removed }) => prefixLines(added ? "+" : removed ? "-" : " ", value));
   }
   const minLength = Math.min(old.length, current.length);
   let [prefixLength, suffixLength] = [0, 0];
   while (prefixLength < minLength && old[prefixLength] === current[prefixLength]) prefixLength += 1;
-  while (
-    suffixLength < minLength - prefixLength &&
-    old.at(-1 - suffixLength) === current.at(-1 - suffixLength)
-  )
+  while (suffixLength < minLength - prefixLength && old.at(-1 - suffixLength) === current.at(-1 - suffixLength))
     suffixLength += 1;
   const [oldEnd, currentEnd] = [old.length - suffixLength, current.length - suffixLength];
   const anchors = findAnchors(old.slice(prefixLength, oldEnd), current.slice(prefixLength, currentEnd));
@@ -107,10 +83,7 @@ function diffLineArrays(old: readonly string[], current: readonly string[]): str
     pieces.push(prefixLines(" ", old.slice(anchorOld, anchorOld + 1)));
     [oldIndex, currentIndex] = [anchorOld + 1, anchorCurrent + 1];
   }
-  const [remainingOld, remainingCurrent] = [
-    old.slice(oldIndex, oldEnd),
-    current.slice(currentIndex, currentEnd),
-  ];
+  const [remainingOld, remainingCurrent] = [old.slice(oldIndex, oldEnd), current.slice(currentIndex, currentEnd)];
   if (anchors.length > 0) pieces.push(diffLineArrays(remainingOld, remainingCurrent));
   else pieces.push(prefixLines("-", remainingOld), prefixLines("+", remainingCurrent));
   pieces.push(prefixLines(" ", old.slice(oldEnd)));
@@ -183,9 +156,7 @@ function buildHunks(lines: readonly string[]): StructuredPatchHunk[] {
     lineIndex = start;
     const hunkLines = lines
       .slice(start, end)
-      .flatMap((line) =>
-        line.endsWith("\n") ? [line.slice(0, -1)] : [line, "\\ No newline at end of file"],
-      );
+      .flatMap((line) => (line.endsWith("\n") ? [line.slice(0, -1)] : [line, "\\ No newline at end of file"]));
     const oldLines = countLinesWithout(lines, "+", start, end);
     const newLines = countLinesWithout(lines, "-", start, end);
     return { oldStart, oldLines, newStart, newLines, lines: hunkLines };
@@ -195,8 +166,7 @@ function buildHunks(lines: readonly string[]): StructuredPatchHunk[] {
 /** Counts the lines of a range without a prefix. */
 function countLinesWithout(lines: readonly string[], symbol: string, start: number, end: number): number {
   let count = 0;
-  for (let lineIndex = start; lineIndex < end; lineIndex += 1)
-    if (!lines[lineIndex]?.startsWith(symbol)) count += 1;
+  for (let lineIndex = start; lineIndex < end; lineIndex += 1) if (!lines[lineIndex]?.startsWith(symbol)) count += 1;
   return count;
 }
 
@@ -212,10 +182,7 @@ function measureCommonEnds(one: string, other: string): [start: number, end: num
   let start = 0;
   while (start < minLength && one.charCodeAt(start) === other.charCodeAt(start)) start += 1;
   let end = 0;
-  while (
-    end < minLength - start &&
-    one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end)
-  ) {
+  while (end < minLength - start && one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end)) {
     end += 1;
   }
   let startOffset = start;

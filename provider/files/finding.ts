@@ -65,9 +65,7 @@ export class SettingsFileError extends EmailSecurityError {
 /** Formats all errors of an invalid file, one per line, as an error message. */
 export function mistakesText(file: string, findings: readonly Finding[]): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const lines = errors
-    .slice(0, MAX_LISTED)
-    .map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
+  const lines = errors.slice(0, MAX_LISTED).map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
   const moreLines = errors.length > MAX_LISTED ? [`  … and ${errors.length - MAX_LISTED} more`] : [];
   const mistakeCount = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
   return [`${printable(file)} can't be used: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");

@@ -45,9 +45,7 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
   const table = readCsv(bytes, csv);
   const readYaml = readingOnce();
   const readOptions = { readYaml, ...withoutUndefined({ today }) };
-  const before = existsSync(file)
-    ? readSettingsText(file, readOptions)
-    : { text: "version: 1\n", settings: undefined };
+  const before = existsSync(file) ? readSettingsText(file, readOptions) : { text: "version: 1\n", settings: undefined };
   const { added, present, different } = classifyRows(table, before.settings);
   const text = editSettings(
     before.text,
@@ -71,10 +69,7 @@ function readSettingsText(file: string, readOptions: ReadOptions): { text: strin
 }
 
 /** Splits the rows into new and existing ones. A value on the other list is a mistake, because the table doesn't ask to move it. */
-function classifyRows(
-  { rows, columns }: CsvTable,
-  settings: Settings | undefined,
-): Omit<CsvImport, "ignored"> {
+function classifyRows({ rows, columns }: CsvTable, settings: Settings | undefined): Omit<CsvImport, "ignored"> {
   const declared = [...(settings?.entries ?? []), ...(settings?.vips ?? []), ...(settings?.expired ?? [])];
   const bySubject = new Map(declared.map((declaration) => [getDeclaredRowKey(declaration), declaration]));
   const tableKeys = new Set(rows.map(subjectOfRow));

@@ -100,7 +100,6 @@ function createRiskTest(entries: readonly DeclaredEntry[]): (ownDomains: OwnDoma
   }
   return (ownDomains) =>
     ownDomains.names.some(
-      (name) =>
-        coveredDomains.has(name) || domainsAbove(name).some((parentDomain) => wholeDomains.has(parentDomain)),
+      (name) => coveredDomains.has(name) || domainsAbove(name).some((parentDomain) => wholeDomains.has(parentDomain)),
     ) || [...allowedDomains].some((domain) => ownDomains.lookAlikeOf(domain) !== undefined);
 }

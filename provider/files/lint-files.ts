@@ -73,9 +73,7 @@ export function lintFiles(paths: readonly string[], options: ReadOptions = {}): 
     files: [...new Set(topLevelFiles.flatMap(({ files }) => files))].sort(),
     tops: topLevelFiles.flatMap(({ files }) => files.slice(0, 1)),
     tenants: topLevelFiles.map(buildLintedTenant),
-    included: [...results.values()]
-      .filter((result) => !topLevelFiles.includes(result))
-      .map(buildLintedTenant),
+    included: [...results.values()].filter((result) => !topLevelFiles.includes(result)).map(buildLintedTenant),
     isPartial: topLevelFiles.some((top) => top.isPartial),
   };
 }
@@ -94,9 +92,7 @@ function findTopLevelResults(results: ReadonlyMap<string, LintResult>): LintResu
     files.map((file) => resolve(file)).filter((file) => file !== path);
   const included = new Set([...results].flatMap(([path, result]) => getIncludedFiles(path, result)));
   const topLevelFiles = [...results].filter(([path]) => !included.has(path));
-  const covered = new Set(
-    topLevelFiles.flatMap(([path, result]) => [path, ...getIncludedFiles(path, result)]),
-  );
+  const covered = new Set(topLevelFiles.flatMap(([path, result]) => [path, ...getIncludedFiles(path, result)]));
   for (const [path, result] of results) {
     if (covered.has(path)) continue;
     topLevelFiles.push([path, result]);
@@ -138,8 +134,7 @@ export function textOf(file: string): string {
 }
 
 function resolveSettingsFiles(paths: readonly string[]): string[] {
-  if (paths.length > 0)
-    return paths.flatMap((path) => (isExistingDirectory(path) ? listRequiredFiles(path) : [path]));
+  if (paths.length > 0) return paths.flatMap((path) => (isExistingDirectory(path) ? listRequiredFiles(path) : [path]));
   const files = findDefaultFiles();
   if (files.length > 0) return files;
   if (isExistingDirectory(DEFAULT_DIRECTORY)) return listRequiredFiles(DEFAULT_DIRECTORY);

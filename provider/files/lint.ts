@@ -30,8 +30,7 @@ export interface LintResult {
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
   const { settings, draft, findings: readFindings, files } = inspectSettings(file, options);
-  if (draft === undefined)
-    return { findings: readFindings, settings: undefined, draft, isPartial: true, files };
+  if (draft === undefined) return { findings: readFindings, settings: undefined, draft, isPartial: true, files };
   const findings = inOrder([...readFindings, ...judgeSettings(draft)]);
   return {
     findings,
@@ -71,15 +70,10 @@ function findCoveredEntries({ entries }: Settings): Finding[] {
     if (entry.entryType === "domain" && parentDomains.has(entry.value))
       domains.set(getScopedDomain(entry, entry.value), entry);
   }
-  return subdomainEntries
-    .map((entry) => getCoveredFinding(entry, domains))
-    .filter((finding) => finding !== undefined);
+  return subdomainEntries.map((entry) => getCoveredFinding(entry, domains)).filter((finding) => finding !== undefined);
 }
 
-function getCoveredFinding(
-  entry: DeclaredEntry,
-  domains: ReadonlyMap<string, DeclaredEntry>,
-): Finding | undefined {
+function getCoveredFinding(entry: DeclaredEntry, domains: ReadonlyMap<string, DeclaredEntry>): Finding | undefined {
   for (const domain of getParentDomains(entry)) {
     const parentEntry = domains.get(getScopedDomain(entry, domain));
     if (parentEntry === undefined) continue;
@@ -150,9 +144,7 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
     ...[...entries, ...vips]
       .filter(
         (declaration) =>
-          declaration.expires !== undefined &&
-          declaration.expires !== "never" &&
-          declaration.expires <= lastSoonDay,
+          declaration.expires !== undefined && declaration.expires !== "never" && declaration.expires <= lastSoonDay,
       )
       .map((declaration) =>
         buildFinding(

@@ -16,8 +16,7 @@ export function endLoosened(
 ): readonly Finding[] {
   const protection = getProtection(declaration, demands);
   // Removing an allow doesn't weaken anything.
-  if (protection.demands.length === 0 && declaration.kind === "entry" && declaration.list === "allow")
-    return [];
+  if (protection.demands.length === 0 && declaration.kind === "entry" && declaration.list === "allow") return [];
   const text = `${describeDeclaration(declaration)}, as ${lineText(declaration.place)} declares it, is declared no more here`;
   return [buildDeclarationOverride(text, declaration, location, protection)];
 }
@@ -51,9 +50,7 @@ export function overrideLoosened(
     inherited.acceptRisk === undefined
   ) {
     const text = `${describeDeclaration(declaration)} has an \`acceptRisk\` here, and none at ${lineText(inherited.place)}`;
-    findings.push(
-      buildDeclarationOverride(text, declaration, declaration.place, { ...protection, demands: [] }),
-    );
+    findings.push(buildDeclarationOverride(text, declaration, declaration.place, { ...protection, demands: [] }));
   }
   return findings;
 }
@@ -79,9 +76,7 @@ function getProtection(
       ? ([ENTRIES, "lists.entries.protect"] as const)
       : ([MEMBERS, "lists.vips.protect"] as const);
   const coversDeclaration = (demand: Demand): boolean =>
-    getDemandPatterns(demand).some((pattern) =>
-      pattern.matches(kind.target(declaration.key, declaration.text)),
-    );
+    getDemandPatterns(demand).some((pattern) => pattern.matches(kind.target(declaration.key, declaration.text)));
   return { path, demands: demands.filter((demand) => demand.path === path && coversDeclaration(demand)) };
 }
 

@@ -32,8 +32,7 @@ const lowerIsStricter: OptionOrder<number> = {
 
 /** Earlier is stricter. */
 const soonerIsStricter: OptionOrder<string> = {
-  isLooser: (value = "", reference = "") =>
-    lowerIsStricter.isLooser(daysOfTerm(value), daysOfTerm(reference)),
+  isLooser: (value = "", reference = "") => lowerIsStricter.isLooser(daysOfTerm(value), daysOfTerm(reference)),
 };
 
 /** One of two values is stricter. */
@@ -60,8 +59,7 @@ const exactSetOnly: OptionOrder<readonly string[]> = {
 const subsetIsStricter: OptionOrder<Readonly<Record<string, string>>> = {
   isLooser: (value, reference) =>
     reference !== undefined &&
-    (value === undefined ||
-      Object.entries(value).some(([name, login]) => getOwnValue(reference, name) !== login)),
+    (value === undefined || Object.entries(value).some(([name, login]) => getOwnValue(reference, name) !== login)),
   both: (one, other) =>
     Object.fromEntries(Object.entries(one).filter(([name, login]) => getOwnValue(other, name) === login)),
 };
@@ -111,9 +109,7 @@ export function demandsOf(content: SettingsFile, getLocation: (path: readonly st
   return OPTION_PATHS.flatMap((path): Demand[] => {
     const keys = path.split(".");
     const value = getNestedValue(content, keys);
-    return value === undefined
-      ? []
-      : [{ path, value, place: getLocation(keys), isFree: overridablePaths.has(path) }];
+    return value === undefined ? [] : [{ path, value, place: getLocation(keys), isFree: overridablePaths.has(path) }];
   });
 }
 
@@ -176,8 +172,7 @@ export function loosening(
   const strictDemand = demands.find(({ isFree }) => !isFree);
   const subjectFields = subject === undefined ? {} : { subject };
   if (strictDemand === undefined) {
-    const permissionNote =
-      demands[0] === undefined ? "" : `; ${demands[0].place.file} lets it be (\`mayLoosen\`)`;
+    const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].place.file} lets it be (\`mayLoosen\`)`;
     return {
       code: "loosened",
       level: "note",
@@ -229,9 +224,7 @@ export class Options {
   /** Returns the options under `policy`, `lists.entries` or `lists.vips`, as in a file. */
   under(prefix: string): Record<string, unknown> {
     const matchingDemands = this.demands.filter(({ path }) => path.startsWith(`${prefix}.`));
-    return Object.fromEntries(
-      matchingDemands.map(({ path, value }) => [path.slice(prefix.length + 1), value]),
-    );
+    return Object.fromEntries(matchingDemands.map(({ path, value }) => [path.slice(prefix.length + 1), value]));
   }
 }
 

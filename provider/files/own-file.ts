@@ -22,7 +22,5 @@ export function ownFileFor(
 /** Returns whether a file belongs to the tenant: the requested file, or a part of it in the same directory. */
 export function isOwnFile(path: string, { file, files }: Pick<Settings, "file" | "files">): boolean {
   const topFile = files[0] ?? file;
-  return (
-    path === topFile || (dirname(path) === dirname(topFile) && /^(?:vips|allow|deny)\b/.test(basename(path)))
-  );
+  return path === topFile || (dirname(path) === dirname(topFile) && /^(?:vips|allow|deny)\b/.test(basename(path)));
 }

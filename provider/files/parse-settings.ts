@@ -73,9 +73,7 @@ function dropInvalidElements(
   const content = { ...value };
   const keptIndexes: { -readonly [Section in keyof KeptIndexes]: KeptIndexes[Section] } = {};
   for (const section of POLICY_SUBJECTS) {
-    const invalidIndexes = new Set(
-      issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]),
-    );
+    const invalidIndexes = new Set(issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]));
     const list = value[section];
     if (invalidIndexes.size === 0 || !Array.isArray(list)) continue;
     const validIndexes = [...list.keys()].filter((index) => !invalidIndexes.has(index));
@@ -107,9 +105,7 @@ function expandShortElements(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const expandElements = (list: unknown, key: string): unknown =>
     Array.isArray(list)
-      ? list.map((element: unknown) =>
-          typeof element === "object" && element !== null ? element : { [key]: element },
-        )
+      ? list.map((element: unknown) => (typeof element === "object" && element !== null ? element : { [key]: element }))
       : list;
   const subjectKeys: Record<string, string> = { allow: "value", deny: "value", vips: "email" };
   return Object.fromEntries(

@@ -178,12 +178,7 @@ interface ScannedElement {
 }
 
 /** Returns the plain element at an offset; undefined if there is none. */
-function scanElement(
-  text: string,
-  startOffset: number,
-  line: number,
-  section: Section,
-): ScannedElement | undefined {
+function scanElement(text: string, startOffset: number, line: number, section: Section): ScannedElement | undefined {
   const dash = matchAt(ELEMENT_LINE, text, startOffset);
   if (dash === null) return undefined;
   const [matchText, indent = "", spacing = "", key, rawText = ""] = dash;
@@ -196,8 +191,7 @@ function scanElement(
     (key === undefined ? 0 : matchText.indexOf(rawText, contentColumn + key.length + 1) - contentColumn);
   const firstValue = parsePlainText(rawText);
   if (firstValue === undefined) return undefined;
-  let subject =
-    key === undefined || key === subjectKey ? { line, column: textColumn, written: rawText } : undefined;
+  let subject = key === undefined || key === subjectKey ? { line, column: textColumn, written: rawText } : undefined;
   const data: Record<string, PlainValue> = key === undefined ? {} : { [key]: firstValue };
   let end = startOffset + textColumn + rawText.length;
   let endOffset = startOffset + matchText.length;

@@ -21,18 +21,16 @@ const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
 });
 
 /** With two names for one login, one approval would count for two people. */
-const approvers = z
-  .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
-  .check((context) => {
-    const nameByLogin = new Map<string, string>();
-    for (const [name, loginName] of Object.entries(context.value)) {
-      const otherName = nameByLogin.get(loginName.toLowerCase());
-      nameByLogin.set(loginName.toLowerCase(), name);
-      if (otherName === undefined) continue;
-      const message = `is the login of ${quote(otherName)} already; one login is one person`;
-      context.issues.push({ code: "custom", message, input: loginName, path: [name] });
-    }
-  });
+const approvers = z.record(shortText("a name"), login, { error: (issue) => mapping(issue.input) }).check((context) => {
+  const nameByLogin = new Map<string, string>();
+  for (const [name, loginName] of Object.entries(context.value)) {
+    const otherName = nameByLogin.get(loginName.toLowerCase());
+    nameByLogin.set(loginName.toLowerCase(), name);
+    if (otherName === undefined) continue;
+    const message = `is the login of ${quote(otherName)} already; one login is one person`;
+    context.issues.push({ code: "custom", message, input: loginName, path: [name] });
+  }
+});
 
 /** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(

@@ -74,13 +74,8 @@ export interface AccountableVip extends Accountable {
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
  * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
-export function policyJudge(
-  policy: Policy,
-  today: string,
-): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
-  const problems = validate(policyRules, policy).map(
-    ({ property, reason }) => `policy: ${property} ${reason}`,
-  );
+export function policyJudge(policy: Policy, today: string): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
+  const problems = validate(policyRules, policy).map(({ property, reason }) => `policy: ${property} ${reason}`);
   if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
   const rules = buildPolicyRules(policy, today);
   return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
@@ -220,8 +215,7 @@ function getPolicySubject(one: AccountableEntry | AccountableVip): PolicySubject
 
 function formatViolation(one: DeclaredEntry | DeclaredVip, problem: string): string {
   const key = one.kind === "vip" ? "email" : "value";
-  const mappingHint =
-    one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
+  const mappingHint = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
   return `${quote(one.written)} ${problem}${mappingHint}. The team's policy asks for it`;
 }
 
@@ -241,9 +235,7 @@ export function isSamePerson(one: string, other: string): boolean {
 /** Undefined if the date is out of range. */
 function addDaysWithinRange(day: string, limitText: number): string | undefined {
   const date = new Date(Date.parse(`${day}T00:00:00Z`) + limitText * DAY_MS);
-  return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999
-    ? undefined
-    : date.toISOString().slice(0, 10);
+  return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999 ? undefined : date.toISOString().slice(0, 10);
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

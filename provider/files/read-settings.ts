@@ -2,15 +2,7 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { quote } from "../settings/text";
 import { canonical } from "./declared";
-import {
-  type DeclaredInFile,
-  declaredIn,
-  nameIn,
-  nameOf,
-  removalKey,
-  removalsIn,
-  subjectOf,
-} from "./declared-in-file";
+import { type DeclaredInFile, declaredIn, nameIn, nameOf, removalKey, removalsIn, subjectOf } from "./declared-in-file";
 import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
 import type { Part } from "./judged-part";
 import { endLoosened, overrideLoosened } from "./loosened-declaration";
@@ -92,9 +84,7 @@ export function inspectSettings(
   const vips = sorted(top.vips.values());
   const together = isJudged ? wrongTogether(entries, vips, top) : [];
   // Options that refer to declarations can be checked only if all declarations are valid.
-  const judged = hasErrors(reading.findings)
-    ? together.filter(({ code }) => code !== "list-options")
-    : together;
+  const judged = hasErrors(reading.findings) ? together.filter(({ code }) => code !== "list-options") : together;
   const findings = inOrder([...reading.findings, ...judged]);
   const onDrift = top.options.value("onDrift") as Settings["onDrift"];
   const draft: Settings = {

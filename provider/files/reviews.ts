@@ -83,10 +83,7 @@ function buildOverdueFinding(
 }
 
 /** Reports at the first one in the file. */
-function buildNeverReviewedFinding(
-  unreviewed: readonly (DeclaredEntry | DeclaredVip)[],
-  interval: string,
-): Finding {
+function buildNeverReviewedFinding(unreviewed: readonly (DeclaredEntry | DeclaredVip)[], interval: string): Finding {
   const [first] = unreviewed.toSorted(({ place: one }, { place: other }) => one.line - other.line);
   const vips = unreviewed.filter(({ kind }) => kind === "vip").length;
   const entries = unreviewed.length - vips;

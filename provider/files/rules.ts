@@ -78,11 +78,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "More than one document in a file",
       "Tools would read the first one alone. Write one file for each, and `include` them.",
     ),
-    errorRule(
-      "yaml-hidden",
-      "An invisible character",
-      "It can make a line look like another one. Take it out.",
-    ),
+    errorRule("yaml-hidden", "An invisible character", "It can make a line look like another one. Take it out."),
     errorRule("yaml-too-large", "The file is too large", "Split it with `include`."),
     errorRule(
       "file-unreadable",
@@ -139,11 +135,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "No included file declares it any more, or it has a slip. Take the line away, or mend it.",
     ),
     warningRule("removed-twice", "A removal is written twice", "Keep one of the two."),
-    errorRule(
-      "policy-comment",
-      "Policy: a comment is missing",
-      `Say why the entry is here. ${POLICY_ADVICE}`,
-    ),
+    errorRule("policy-comment", "Policy: a comment is missing", `Say why the entry is here. ${POLICY_ADVICE}`),
     errorRule(
       "policy-ticket",
       "Policy: a ticket is missing, or looks like none",

@@ -65,8 +65,7 @@ export function sarifLog(
         ],
         results: reported.map((finding) => {
           const { code, level, message, place } = finding;
-          const artifactLocation =
-            place === undefined ? undefined : buildArtifactLocation(place.file, root, folder);
+          const artifactLocation = place === undefined ? undefined : buildArtifactLocation(place.file, root, folder);
           return {
             ruleId: code,
             ruleIndex: ruleIndex.get(code),
@@ -78,11 +77,7 @@ export function sarifLog(
                 ? []
                 : [{ physicalLocation: { artifactLocation: artifactLocation, region: buildRegion(place) } }],
             partialFingerprints: {
-              "emailSecurityFinding/v1": computeFingerprint(
-                finding,
-                artifactLocation?.uri ?? "",
-                occurrences,
-              ),
+              "emailSecurityFinding/v1": computeFingerprint(finding, artifactLocation?.uri ?? "", occurrences),
             },
           };
         }),
@@ -114,11 +109,7 @@ function buildRuleDescriptor(code: string, defaultLevel: FindingLevel): Record<s
 }
 
 /** Uses a relative URI for a file in the repository, and an absolute one for any other. */
-function buildArtifactLocation(
-  file: string,
-  root: string,
-  directory: string,
-): { uri: string; uriBaseId?: string } {
+function buildArtifactLocation(file: string, root: string, directory: string): { uri: string; uriBaseId?: string } {
   const path = resolve(directory, file);
   if (isOutside(root, path)) return { uri: pathToFileURL(path).href };
   const uri = relative(root, path)

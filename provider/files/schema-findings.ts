@@ -10,10 +10,7 @@ export interface FileFormat {
   /** Common wrong keys, in lower case without hyphens and underscores, and the correct key. */
   readonly aliases: Readonly<Record<string, string>>;
   /** Replaces the finding of an issue, for example if the value must not be shown. Called once per unknown key. */
-  readonly own?: (
-    issue: z.core.$ZodIssue,
-    key: string | undefined,
-  ) => Pick<Finding, "code" | "message"> | undefined;
+  readonly own?: (issue: z.core.$ZodIssue, key: string | undefined) => Pick<Finding, "code" | "message"> | undefined;
 }
 
 /** Converts schema issues to findings with locations and fixes. Omits issues already reported as YAML traps. */
@@ -25,8 +22,7 @@ export function schemaFindings({ issues }: z.ZodError, source: YamlSource, forma
     issues
       // A misspelt key isn't reported as missing as well.
       .filter(
-        ({ path }) =>
-          !misspelledPaths.has(JSON.stringify(path)) || getValueAtPath(source.value, path) !== undefined,
+        ({ path }) => !misspelledPaths.has(JSON.stringify(path)) || getValueAtPath(source.value, path) !== undefined,
       )
       .flatMap((issue) => buildIssueFindings(issue, source, format))
       .filter((finding) => !reportedPositions.has(getPositionKey(finding)))
@@ -53,12 +49,7 @@ function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format:
   const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
   const rawText = source.writtenAt(issue.path);
   const input = (issue as { input?: unknown }).input ?? getValueAtPath(source.value, issue.path);
-  if (
-    issue.code === "invalid_type" &&
-    issue.expected === "string" &&
-    rawText !== undefined &&
-    input !== null
-  ) {
+  if (issue.code === "invalid_type" && issue.expected === "string" && rawText !== undefined && input !== null) {
     const message = `${name === undefined ? "" : `${name}: `}${printable(rawText)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(rawText)} in quotes`;
     return [{ code: "yaml-not-text", level: "error", message, place: location }];
   }

@@ -5,8 +5,7 @@ import { isPrintable, quote } from "../settings/text";
 /* Building blocks of file schemas, with their error messages. */
 
 /** A text schema; the error says what to write. */
-export const plainText = (expected: string) =>
-  z.string({ error: (issue) => missingOr(issue.input, expected) });
+export const plainText = (expected: string) => z.string({ error: (issue) => missingOr(issue.input, expected) });
 
 /** A text that is safe to show in terminals and pipelines. */
 export const harmlessText = (expected: string) =>

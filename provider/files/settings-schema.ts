@@ -14,10 +14,7 @@ export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from ".
 /** The version of the settings file format. */
 export const SETTINGS_VERSION = 1;
 
-const parsedTextField = (
-  parse: (text: string) => { ok: true } | { ok: false; reason: string },
-  expected: string,
-) =>
+const parsedTextField = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, expected: string) =>
   plainText(expected).check((context) => {
     const parsed = parse(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
@@ -27,9 +24,7 @@ const entryValueField = parsedTextField(parseEntryValue, "a domain, an IP addres
   "The domain, IP address or mailbox.",
 );
 
-const mailboxField = parsedTextField(parseMailbox, "a mailbox address").describe(
-  "The mailbox of the employee.",
-);
+const mailboxField = parsedTextField(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
 
 /** The last decision to keep a declaration, and who made it. */
 export const reviewedMark = z.strictObject(
@@ -98,9 +93,7 @@ const entriesOptionsSchema = z.strictObject(
       )
       .optional(),
     ...listOptionShape,
-    adopt: flag
-      .describe("Whether entries that exist with other arguments are taken over and changed.")
-      .optional(),
+    adopt: flag.describe("Whether entries that exist with other arguments are taken over and changed.").optional(),
   },
   { error: (issue) => mapping(issue.input) },
 );
@@ -154,11 +147,8 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
       .array(element, { error: (issue) => missingOr(issue.input, "a list, [] for none") })
       .describe(description)
       .optional();
-  const valuesField = (
-    parse: typeof parseEntryValue | typeof parseMailbox,
-    expected: string,
-    description: string,
-  ) => listField(parsedTextField(parse, expected), description);
+  const valuesField = (parse: typeof parseEntryValue | typeof parseMailbox, expected: string, description: string) =>
+    listField(parsedTextField(parse, expected), description);
   return z.strictObject(
     {
       version: z
@@ -206,11 +196,7 @@ function buildFileSchema(entryElement: z.ZodType, vipElement: z.ZodType) {
               "a domain, an IP address or a mailbox",
               "Deny entries of an included file that are not wanted here.",
             ),
-            vips: valuesField(
-              parseMailbox,
-              "a mailbox address",
-              "VIPs of an included file that are not wanted here.",
-            ),
+            vips: valuesField(parseMailbox, "a mailbox address", "VIPs of an included file that are not wanted here."),
           },
           { error: (issue) => mapping(issue.input) },
         )

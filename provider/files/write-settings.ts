@@ -88,8 +88,7 @@ export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
     }
     writeFilesAtomically(files);
   } catch (error) {
-    for (const directory of createdDirectories.toReversed())
-      rmSync(directory, { recursive: true, force: true });
+    for (const directory of createdDirectories.toReversed()) rmSync(directory, { recursive: true, force: true });
     throw createSettingsWriteError([...files.keys()].join(", "), error);
   }
 }
@@ -111,8 +110,7 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
       };
       writes.push(write);
       assertNotReadOnly(target);
-      if (text !== undefined)
-        writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
+      if (text !== undefined) writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
       if (existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
     }
     for (const write of writes) {

@@ -28,8 +28,7 @@ export function wrongTogether(
 ): Finding[] {
   const ownDomains = new OwnDomains([...topFile.ownDomains]);
   let partsPass: boolean | undefined;
-  const allPartsPass = (): boolean =>
-    (partsPass ??= topFile.parts.every((part) => isPartWell(part, ownDomains)));
+  const allPartsPass = (): boolean => (partsPass ??= topFile.parts.every((part) => isPartWell(part, ownDomains)));
   const checkDeclaredList = <One extends DeclaredEntry | DeclaredVip>(
     kind: ListKind,
     list: "entries" | "vips",
@@ -79,10 +78,7 @@ function areUnrelated(
   declared: readonly (DeclaredEntry | DeclaredVip)[],
   parts: readonly Part[],
 ): boolean {
-  return (
-    parts.every(areNamedByKeys) ||
-    new Set(declared.map(({ key }) => kind.subject(key))).size === declared.length
-  );
+  return parts.every(areNamedByKeys) || new Set(declared.map(({ key }) => kind.subject(key))).size === declared.length;
 }
 
 /** Converts a failure of the list check to a finding, and replaces element indexes by locations. */

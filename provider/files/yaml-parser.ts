@@ -129,8 +129,7 @@ function explainYamlError(
   if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
     return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
   }
-  const [, key, remainder] =
-    /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
+  const [, key, remainder] = /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
   if (key !== undefined && /^(?:MISSING_CHAR|MULTILINE_IMPLICIT_KEY)$/.test(code)) {
     return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${remainder}`)}`];
   }

@@ -1,12 +1,7 @@
 import type { Document } from "yaml";
 import type { Place } from "./finding";
 import { isJsonFile } from "./json-syntax";
-import {
-  type PlainElement,
-  type PlainSection,
-  type WithoutPlain,
-  withoutPlainElements,
-} from "./plain-elements";
+import { type PlainElement, type PlainSection, type WithoutPlain, withoutPlainElements } from "./plain-elements";
 import type { LaidOut, Layout, Span } from "./yaml-layout";
 import { MAX_CHARACTERS, MAX_VALUES } from "./yaml-parser";
 import { readWhole, type YamlSource } from "./yaml-whole";
@@ -165,10 +160,7 @@ class PartialYamlSource implements YamlSource {
   }
 
   /** Queries the smallest part that contains a path: a single element, the remaining text, or the whole file. */
-  #locateIn(
-    path: readonly PropertyKey[],
-    locate: (source: YamlSource, path: readonly PropertyKey[]) => Place,
-  ): Place {
+  #locateIn(path: readonly PropertyKey[], locate: (source: YamlSource, path: readonly PropertyKey[]) => Place): Place {
     const [section = "", index, ...rest] = path;
     // A missing section gets the location of the whole file.
     if (!Object.hasOwn(this.value as object, section)) return locate(this.#getFullSource(), path);

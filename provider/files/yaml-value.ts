@@ -1,14 +1,4 @@
-import {
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type Pair,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from "yaml";
+import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
 import { printable, quote } from "../settings/text";
 import { MAX_DEPTH, type Refuse } from "./yaml-parser";
 
@@ -33,11 +23,7 @@ export function plain(contents: unknown, report: Refuse, getLine: (offset: numbe
       }
     } else if (isNode(key)) reportAt("yaml-syntax", "is no simple key; write a word and a colon", key);
     if (text === "<<") {
-      reportAt(
-        "yaml-anchor",
-        "<< merges what is written elsewhere; write it out, so that a review sees it here",
-        key,
-      );
+      reportAt("yaml-anchor", "<< merges what is written elsewhere; write it out, so that a review sees it here", key);
     } else if (keys.has(text)) {
       const firstLine = getLine(keys.get(text) ?? 0);
       const message = `${quote(text)} is written twice here, first in line ${firstLine}, and only one could count; keep one`;
@@ -96,8 +82,7 @@ export function keyText({ key }: Pair): string {
 const LEGACY_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
 
 function checkLegacyNumber(node: Scalar): string | undefined {
-  if (node.type !== "PLAIN" || typeof node.value !== "string" || !LEGACY_NUMBER.test(node.value))
-    return undefined;
+  if (node.type !== "PLAIN" || typeof node.value !== "string" || !LEGACY_NUMBER.test(node.value)) return undefined;
   return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
 }
 

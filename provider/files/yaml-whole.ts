@@ -1,14 +1,4 @@
-import {
-  type Document,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  type YAMLMap,
-} from "yaml";
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
 import type { Finding, Place } from "./finding";
 import { isJsonFile, refuseInvalidJson } from "./json-syntax";
 import { type Layout, layoutOf } from "./yaml-layout";
@@ -63,9 +53,7 @@ export function readWhole(text: string, file: string, valueCount = 0): YamlSourc
   const document = parse(text, report, valueCount);
   if (findings.length === 0 && isJsonFile(file)) refuseInvalidJson(text, report);
   const value =
-    findings.length === 0
-      ? plain(document.contents, report, (offset) => lines.linePos(offset).line)
-      : undefined;
+    findings.length === 0 ? plain(document.contents, report, (offset) => lines.linePos(offset).line) : undefined;
 
   const pairsByKey = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
   const findPair = (map: YAMLMap, segment: PropertyKey): Pair | undefined => {

@@ -1,12 +1,6 @@
 import { inspectSettings, type ReadCache } from "../files/read-settings";
 import type { TenantFound } from "../gitops/find/find-schema";
-import {
-  findTenant,
-  type MatchingRows,
-  readMatching,
-  type TenantPlaces,
-  unreadOf,
-} from "../gitops/find/find-tenant";
+import { findTenant, type MatchingRows, readMatching, type TenantPlaces, unreadOf } from "../gitops/find/find-tenant";
 import type { Matcher } from "../gitops/find/matcher";
 import type { ExpectedPeople } from "../plan/same-tenant";
 import type { OtherTenantError } from "../resources/lifecycle/errors";

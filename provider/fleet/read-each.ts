@@ -49,15 +49,7 @@ export type Reading<T> =
  */
 export async function readEach<T>(
   targets: readonly Target[],
-  {
-    reach,
-    concurrency,
-    sameKeys,
-    identity,
-    memory = async () => new Map(),
-    read,
-    settled,
-  }: ReadEachOptions<T>,
+  { reach, concurrency, sameKeys, identity, memory = async () => new Map(), read, settled }: ReadEachOptions<T>,
 ): Promise<void> {
   checkReach(reach.environment, targets);
   const keys = new Map<Target, string>();
@@ -71,9 +63,7 @@ export async function readEach<T>(
   const sameKeyGroups = sameKeys === undefined ? [] : findSameKeys(keys);
   const withSameKey = new Set(sameKeyGroups.flat());
   const outcomes = new Map<Target, Reading<T>>();
-  const requestedTargets = [...keys.keys()].filter(
-    (target) => sameKeys !== "refused" || !withSameKey.has(target),
-  );
+  const requestedTargets = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
   const getKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   await planEach<{ readonly read: T }>(requestedTargets, {
@@ -108,8 +98,7 @@ export async function readEach<T>(
     const sameKey = new SameKeyError([group]);
     for (const target of group) {
       const { read: result, error = sameKey } = outcomes.get(target) ?? {};
-      if (target !== owner || result === undefined)
-        settled(target, { error: owner === undefined ? sameKey : error });
+      if (target !== owner || result === undefined) settled(target, { error: owner === undefined ? sameKey : error });
       else if (identity === undefined) settled(target, { read: result });
       else reads.set(target, result);
     }
@@ -129,10 +118,7 @@ export async function readEach<T>(
 }
 
 /** Finds the tenant that a shared key belongs to, if the people of all others differ. Undefined if more than one qualifies. */
-function findKeyOwner<T>(
-  group: readonly Target[],
-  outcomes: ReadonlyMap<Target, Reading<T>>,
-): Target | undefined {
+function findKeyOwner<T>(group: readonly Target[], outcomes: ReadonlyMap<Target, Reading<T>>): Target | undefined {
   if (group.some((target) => !outcomes.has(target))) return undefined;
   const ownTargets = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));
   return ownTargets.length === 1 ? ownTargets[0] : undefined;

@@ -57,18 +57,12 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
     };
     let isWritten = false;
     try {
-      await runGit(
-        ["switch", "--quiet", "--no-track", "--create", branch],
-        `No branch ${branch} can be made`,
-      );
+      await runGit(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
       writeAll(afterwards(files));
       isWritten = true;
       const createdPaths = paths.filter((_path, at) => files[at]?.does === "make");
       if (createdPaths.length > 0) {
-        await runGit(
-          ["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)],
-          "git takes no new file",
-        );
+        await runGit(["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)], "git takes no new file");
       }
       const messageText = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
       const args = [
@@ -113,10 +107,7 @@ async function listChanges({ git }: Programs): Promise<string[]> {
 }
 
 /** Returns the file names that a git comparison lists. */
-async function listNames(
-  { git }: Programs,
-  [command, ...args]: readonly [string, ...string[]],
-): Promise<string[]> {
+async function listNames({ git }: Programs, [command, ...args]: readonly [string, ...string[]]): Promise<string[]> {
   const { stdout } = await git([command, "--name-only", "--no-renames", "-z", ...args]);
   return stdout.split("\0").filter((name) => name !== "");
 }
@@ -213,13 +204,7 @@ export async function freeBranch({ git }: Programs, requestedName: string): Prom
     .slice(0, MAX_BRANCH_LENGTH)
     .replace(/^[.-]+|[.-]+$/g, "")
     .replace(/\.lock$/, "-lock");
-  const { stdout } = await git([
-    "for-each-ref",
-    "--format=%(refname)",
-    "refs/heads",
-    "refs/tags",
-    "refs/remotes",
-  ]);
+  const { stdout } = await git(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes"]);
   const takenNames = new Set(
     stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|tags|remotes\/[^/]+)\//, "")),
   );
@@ -262,10 +247,7 @@ async function restoreWorkingTree(
   try {
     writeAll(
       new Map(
-        originals.map(({ file, before: messageText, does }) => [
-          file,
-          does === "make" ? undefined : messageText,
-        ]),
+        originals.map(({ file, before: messageText, does }) => [file, does === "make" ? undefined : messageText]),
       ),
     );
   } catch (error) {

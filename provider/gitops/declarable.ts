@@ -50,9 +50,7 @@ export const schemaRefusal: ElementRefusal = (section, element) => {
  * Returns an `ignore` pattern for each entry that can't be declared, which matches no declared entry. Undefined if there is no such
  * pattern, and for declarable entries.
  */
-export function patternsForEntries(
-  declarables: readonly Declarable<AllowDenyEntryRow>[],
-): (string | undefined)[] {
+export function patternsForEntries(declarables: readonly Declarable<AllowDenyEntryRow>[]): (string | undefined)[] {
   return findIgnorePatterns(ENTRIES, declarables, (row) =>
     LISTS.some((list) => list === row.list) ? [keyOfRow(row), textOfEntry(row)] : undefined,
   );

@@ -97,9 +97,7 @@ export function driftOf(
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.
   const allItems = items.map((one): DriftItem => {
-    const expiredItem = plan.expired.find(
-      ({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key,
-    );
+    const expiredItem = plan.expired.find(({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key);
     if (one.what !== "added" || expiredItem === undefined) return one;
     const locationField = withoutUndefined({ place: expiredItem.place });
     return knownLists === undefined
@@ -139,11 +137,7 @@ function findChangeAuthor(
   { kind, key, before, after }: Change,
   knownLists: KnownLists,
 ): NonNullable<DriftItem["movedBy"]> {
-  const lastAppliedState = leftByRun(
-    kind,
-    key,
-    (kind === "vip" ? knownLists.vips : knownLists.entries).content,
-  );
+  const lastAppliedState = leftByRun(kind, key, (kind === "vip" ? knownLists.vips : knownLists.entries).content);
   if (lastAppliedState === undefined) return before === undefined ? "files" : "both";
   if (after !== undefined && isSameStanding(lastAppliedState, after)) return "tenant";
   return before !== undefined && isSameStanding(lastAppliedState, before) ? "files" : "both";

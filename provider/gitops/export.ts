@@ -140,9 +140,7 @@ export function heldBy(
   knownDomains: readonly string[] = [],
 ): Held {
   const likelyDomains =
-    namedDomains.length > 0
-      ? []
-      : ownDomainsSeen(observed).filter((domain) => !knownDomains.includes(domain));
+    namedDomains.length > 0 ? [] : ownDomainsSeen(observed).filter((domain) => !knownDomains.includes(domain));
   const day = observed.at.slice(0, 10);
   const acceptRisk = `${EXPORT_ACCEPTANCE} ${day}, and is to be reviewed.`;
   const entries = entriesForFile(
@@ -186,12 +184,8 @@ export function headed(header: string): string {
   return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
 
-function buildDenyFiles(
-  header: string,
-  deny: readonly Declared<AllowDenyEntryRow>[],
-): [name: string, text: string][] {
-  if (deny.length <= MAX_DENY_FILE_ENTRIES)
-    return [["deny.yaml", headed(header) + entriesSection("deny", deny)]];
+function buildDenyFiles(header: string, deny: readonly Declared<AllowDenyEntryRow>[]): [name: string, text: string][] {
+  if (deny.length <= MAX_DENY_FILE_ENTRIES) return [["deny.yaml", headed(header) + entriesSection("deny", deny)]];
   const byType = Map.groupBy(deny, ({ element }) => getValueType(element["value"] ?? ""));
   return Object.entries(FILE_BY_TYPE).flatMap(([type, name]): [string, string][] => {
     const typeEntries = byType.get(type as EntryType);
@@ -211,16 +205,11 @@ function getValueType(value: string): EntryType {
 }
 
 /** Formats a section of entries, sorted, with their creators. */
-export function entriesSection(
-  section: "allow" | "deny",
-  entries: readonly Declared<AllowDenyEntryRow>[],
-): string {
-  const elements = sortBy(entries, ({ element }) => sortKey(element["value"] ?? "")).map(
-    ({ row, element, twins }) => {
-      const notes = twins.map((twin) => `Twice at the service; the other: ${describeEntry(twin)}`);
-      return renderElement(element, "value", madeBy("added", row.created_at, row.created_by), notes);
-    },
-  );
+export function entriesSection(section: "allow" | "deny", entries: readonly Declared<AllowDenyEntryRow>[]): string {
+  const elements = sortBy(entries, ({ element }) => sortKey(element["value"] ?? "")).map(({ row, element, twins }) => {
+    const notes = twins.map((twin) => `Twice at the service; the other: ${describeEntry(twin)}`);
+    return renderElement(element, "value", madeBy("added", row.created_at, row.created_by), notes);
+  });
   return renderYamlSection(section, elements);
 }
 
@@ -232,17 +221,12 @@ export function vipsSection(
   const getMailboxSortKey = ({ row }: { readonly row: VipEmployeeRow }): string =>
     sortKey(canonicalMailbox(row.email ?? ""));
   const elements = sortBy(vips, getMailboxSortKey).map(({ row, element }) => {
-    const creationText = isAutomatic(row)
-      ? "by automatic detection"
-      : madeBy("added", row.date_added, row.added_by);
+    const creationText = isAutomatic(row) ? "by automatic detection" : madeBy("added", row.date_added, row.added_by);
     const comment = [person(row), creationText].filter((text) => text !== "").join("; ");
     return renderElement(element, "email", comment, []);
   });
-  const automaticLines = sortBy(automatic, getMailboxSortKey).map(({ row }) =>
-    yamlComment(`  ${describeVip(row)}`, 0),
-  );
-  const note =
-    automaticLines.length === 0 ? "" : `\n${yamlComment(AUTOMATIC_VIPS_NOTE, 0)}${automaticLines.join("")}`;
+  const automaticLines = sortBy(automatic, getMailboxSortKey).map(({ row }) => yamlComment(`  ${describeVip(row)}`, 0));
+  const note = automaticLines.length === 0 ? "" : `\n${yamlComment(AUTOMATIC_VIPS_NOTE, 0)}${automaticLines.join("")}`;
   return renderYamlSection("vips", elements) + note;
 }
 
@@ -349,8 +333,7 @@ function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly Und
   if (byPattern.size === 0) return "";
   const patterns = [...byPattern].map(
     ([pattern, all]) =>
-      all.map(({ what, reason }) => yamlComment(`${what}: ${reason}`, 6)).join("") +
-      `      - ${yamlText(pattern)}\n`,
+      all.map(({ what, reason }) => yamlComment(`${what}: ${reason}`, 6)).join("") + `      - ${yamlText(pattern)}\n`,
   );
   return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
 }

@@ -93,9 +93,7 @@ export async function isCommitted(file: string): Promise<boolean> {
 function summarizeFailure(stderr: string, stdout: string): string {
   const output = stderr.trim() === "" ? stdout : stderr;
   const lines = output.split("\n").filter((line) => line.trim() !== "");
-  const summaryLines = lines
-    .slice(0, MAX_REASON_LINES)
-    .map((line) => printable(withoutCredentials(line.trim())));
+  const summaryLines = lines.slice(0, MAX_REASON_LINES).map((line) => printable(withoutCredentials(line.trim())));
   return summaryLines.join("\n") || "it gave no reason";
 }
 
@@ -203,8 +201,7 @@ export class GitReader {
     try {
       yield* child.stdout as AsyncIterable<Buffer>;
       const code = await exitCode;
-      if (code !== 0)
-        throw new GitError(`Git can't be asked: ${excerpt(errorText.trim().split("\n")[0] ?? "", 300)}`);
+      if (code !== 0) throw new GitError(`Git can't be asked: ${excerpt(errorText.trim().split("\n")[0] ?? "", 300)}`);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT")
         throw new GitError("Git is not installed, or not on PATH.", { cause });

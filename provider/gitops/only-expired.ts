@@ -118,9 +118,7 @@ export function onlyExpired(
     if (reason === undefined) toRemove.push(declaration);
     else if (
       isDeclaredByStack(declaration, known) ||
-      fullPlan.expired.some(
-        (expiredItem) => expiredItem.stays && getChangeId(expiredItem) === getChangeId(declaration),
-      )
+      fullPlan.expired.some((expiredItem) => expiredItem.stays && getChangeId(expiredItem) === getChangeId(declaration))
     ) {
       remaining.push({
         key: declaration.key,
@@ -131,9 +129,7 @@ export function onlyExpired(
     }
   }
   const removedIds = new Set(toRemove.map(getChangeId));
-  const changes = fullPlan.changes.filter(
-    (change) => change.sign === "remove" && removedIds.has(getChangeId(change)),
-  );
+  const changes = fullPlan.changes.filter((change) => change.sign === "remove" && removedIds.has(getChangeId(change)));
   const tenantBlockers = otherTenantGuards(fullPlan);
   const blockers = [...tenantBlockers, ...findRemovalBlockers(toRemove, settings, known, fullCommand)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
@@ -149,9 +145,7 @@ export function onlyExpired(
     plan: {
       ...rest,
       digest:
-        digestParts === undefined
-          ? fullPlan.digest
-          : digestOf({ ...digestParts, observed: hashOfTouched(changes) }),
+        digestParts === undefined ? fullPlan.digest : digestOf({ ...digestParts, observed: hashOfTouched(changes) }),
       changes,
       guards: blockers,
       findings: [],
@@ -207,11 +201,9 @@ function explainRemaining(
   const removal = fullPlan.changes.find(
     (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),
   );
-  if (declaration.kind === "vip")
-    return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
+  if (declaration.kind === "vip") return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
   const lastApplied = readEntry(declaration.key, content[declaration.key] ?? "");
-  if (lastApplied?.list !== declaration.list)
-    return `the stack has it on the ${lastApplied?.list ?? "other"} list`;
+  if (lastApplied?.list !== declaration.list) return `the stack has it on the ${lastApplied?.list ?? "other"} list`;
   const currentList = removal?.before?.list;
   return currentList === undefined || currentList === declaration.list
     ? undefined
@@ -242,12 +234,7 @@ function findRemovalBlockers(
     const failures = [
       ...judge(kind, options, remainingContent, previousInputs),
       // A new declaration isn't a removal, and may be the one that a new pattern protects.
-      ...judge(
-        kind,
-        getRemovalLimits(list.options),
-        { ...list.declared, ...remainingContent },
-        previousInputs,
-      ),
+      ...judge(kind, getRemovalLimits(list.options), { ...list.declared, ...remainingContent }, previousInputs),
     ];
     const reasons = new Set(failures.map(({ property, reason }) => `${property} ${reason}`));
     return [...reasons].map((reason) => ({

@@ -89,16 +89,7 @@ export async function planDesired(
   desired: Desired,
   source: PlanSource,
   defaultName: string,
-  {
-    client,
-    name = defaultName,
-    days = 30,
-    maxPages,
-    log,
-    now = () => new Date(),
-    ownDomains,
-    accepting,
-  }: PlanOptions,
+  { client, name = defaultName, days = 30, maxPages, log, now = () => new Date(), ownDomains, accepting }: PlanOptions,
   blockers: readonly Guard[] = [],
 ): Promise<Plan> {
   const observed = await observe(client, now);
@@ -113,9 +104,7 @@ export async function planDesired(
     ...withoutUndefined({ ownDomains, accepting }),
   });
   const redactedPlan = withheld(plan);
-  return blockers.length === 0
-    ? redactedPlan
-    : { ...redactedPlan, guards: [...blockers, ...redactedPlan.guards] };
+  return blockers.length === 0 ? redactedPlan : { ...redactedPlan, guards: [...blockers, ...redactedPlan.guards] };
 }
 
 interface MailOptions {

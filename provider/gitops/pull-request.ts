@@ -42,14 +42,7 @@ export async function openPullRequest(
   if (pushResult.code !== 0) {
     // The remote has another branch of this name that this clone doesn't know.
     if (/^! \[rejected\]/m.test(pushResult.why))
-      await programs.git([
-        "fetch",
-        "--quiet",
-        "--no-tags",
-        "--",
-        remote,
-        `+${ref}:${getTrackingRef(remote, branch)}`,
-      ]);
+      await programs.git(["fetch", "--quiet", "--no-tags", "--", remote, `+${ref}:${getTrackingRef(remote, branch)}`]);
     const instructions = await describePush(programs, repository, branch, remotes);
     throw new GitError(
       `${commitNote} It could not be pushed, for the reason below. ${instructions}\n${pushResult.why}`,
@@ -82,10 +75,8 @@ export async function listPushRemotes({ git }: Programs, branch: string | undefi
   const { stdout } = await git(["remote"]);
   const remotes = stdout.split("\n").filter((name) => name !== "");
   const key = branch === undefined ? undefined : `branch.${branch}.remote`;
-  const branchRemote =
-    key === undefined ? undefined : (await git(["config", "--get", "--", key])).stdout.trim();
-  const preferred =
-    remotes.find((name) => name === branchRemote) ?? remotes.find((name) => name === "origin");
+  const branchRemote = key === undefined ? undefined : (await git(["config", "--get", "--", key])).stdout.trim();
+  const preferred = remotes.find((name) => name === branchRemote) ?? remotes.find((name) => name === "origin");
   return preferred === undefined ? remotes : [preferred];
 }
 
@@ -117,24 +108,14 @@ export async function describePush(
   }
   const remoteRef = getTrackingRef(remote, branch);
   const remoteLookup = await programs.git(["rev-parse", "--quiet", "--verify", remoteRef]);
-  const ancestorCheck = await programs.git([
-    "merge-base",
-    "--is-ancestor",
-    remoteRef,
-    `refs/heads/${branch}`,
-  ]);
+  const ancestorCheck = await programs.git(["merge-base", "--is-ancestor", remoteRef, `refs/heads/${branch}`]);
   if (remoteLookup.code !== 0 || ancestorCheck.code === 0)
     return `To push it, run ${formatPushCommand(remote)}, and open it for review.`;
   const freeName = await freeBranch(programs, branch.slice(BRANCHES.length));
   return `${printable(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
 }
 
-async function runHostTool(
-  { other }: Programs,
-  { host }: RemotePlace,
-  branch: string,
-  { title, body }: ChangeMessage,
-) {
+async function runHostTool({ other }: Programs, { host }: RemotePlace, branch: string, { title, body }: ChangeMessage) {
   // The `=` form prevents values from being read as options.
   if (host === "github") {
     const args = ["pr", "create", `--head=${branch}`, `--title=${title}`, "--body-file=-"];

@@ -19,8 +19,7 @@ export function remotePlace(url: string): RemotePlace | undefined {
   if (parts === undefined) return undefined;
   const { name, path, origin } = parts;
   const azureRepository = getAzurePath(name, path);
-  if (azureRepository !== undefined)
-    return { host: "azure", address: `https://dev.azure.com/${azureRepository}` };
+  if (azureRepository !== undefined) return { host: "azure", address: `https://dev.azure.com/${azureRepository}` };
   const host = HOSTS.find((one) => new RegExp(`(?:^|[.-])${one}(?:[.-]|$)`).test(name));
   if (path.length < 2) return undefined;
   const address = `${origin}/${path.map((one) => encodeURIComponent(one).replaceAll("%7E", "~")).join("/")}`;
@@ -101,8 +100,7 @@ function getAzurePath(name: string, path: readonly string[]): string | undefined
   const isSsh = name === "ssh.dev.azure.com" || name === "vs-ssh.visualstudio.com";
   let parts: readonly (string | undefined)[] | undefined;
   if (isSsh && path[0] === "v3" && path.length === 4) parts = path.slice(1);
-  else if (name === "dev.azure.com" && path[2] === "_git" && path.length === 4)
-    parts = [path[0], path[1], path[3]];
+  else if (name === "dev.azure.com" && path[2] === "_git" && path.length === 4) parts = [path[0], path[1], path[3]];
   else if (organization !== undefined && !isSsh) {
     const remainder = path[0] === "DefaultCollection" ? path.slice(1) : path;
     if (remainder[1] === "_git" && remainder.length === 3) parts = [organization, remainder[0], remainder[2]];

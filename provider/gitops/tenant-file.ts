@@ -85,8 +85,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   });
   const addDetails = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
     all.map((one) => ({ ...one, element: { ...one.element, ...facts } }));
-  const selectList = (list: "allow" | "deny") =>
-    addDetails(ownEntries.filter(({ row }) => row.list === list));
+  const selectList = (list: "allow" | "deny") => addDetails(ownEntries.filter(({ row }) => row.list === list));
   const writesIgnore = baseline === undefined || prunesAny(getMode("entries")) || prunesAny(getMode("vips"));
   const header = `Taken in from ${host} at ${observed.at} by \`email-security tenant add\`.`;
   const [allow, deny] = [selectList("allow"), selectList("deny")];
@@ -105,8 +104,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
     text,
     entries: ownEntries.length,
     vips: ownVips.length,
-    shared:
-      content.allow.length + content.deny.length + content.vips.length - ownEntries.length - ownVips.length,
+    shared: content.allow.length + content.deny.length + content.vips.length - ownEntries.length - ownVips.length,
     risky: ownEntries.filter(({ element }) => element["acceptRisk"] !== undefined).length,
     moved: relisted,
     otherComment:

@@ -20,8 +20,7 @@ function hideStackTrace<Result>(callback: () => Result): Result {
   try {
     return callback();
   } catch (error) {
-    if (error instanceof EmailSecurityError)
-      Object.defineProperty(error, "__pulumiRunError", { value: true });
+    if (error instanceof EmailSecurityError) Object.defineProperty(error, "__pulumiRunError", { value: true });
     throw error;
   }
 }

@@ -20,19 +20,11 @@ const declaredSchema = z
     ...subjectFields,
     state: z
       .enum(["declared", "expired", "removed"])
-      .describe(
-        "expired: its last day is past. removed: an included file has it, and another one removes it.",
-      ),
+      .describe("expired: its last day is past. removed: an included file has it, and another one removes it."),
     list: z.enum(LISTS).exactOptional(),
     place,
-    chain: z
-      .array(z.string())
-      .readonly()
-      .describe("Over which files it is included, from the one that was asked for."),
-    overrides: z
-      .array(place)
-      .readonly()
-      .describe("What it takes the place of in included files, nearest first."),
+    chain: z.array(z.string()).readonly().describe("Over which files it is included, from the one that was asked for."),
+    overrides: z.array(place).readonly().describe("What it takes the place of in included files, nearest first."),
     removedAt: place.describe("Where it is removed.").exactOptional(),
     ...declaredTexts,
     daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
@@ -72,10 +64,7 @@ const elementSchema = z
       .enum(["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"])
       .describe("The section of the file; with remove before it, what removes the value."),
     scope: text("The verdict scope."),
-    fields: z
-      .record(z.string(), z.string())
-      .readonly()
-      .describe("What else it says: ticket, owner, expires, ..."),
+    fields: z.record(z.string(), z.string()).readonly().describe("What else it says: ticket, owner, expires, ..."),
     path: text("The file, relative to the repository's top folder."),
   })
   .readonly()
@@ -101,11 +90,7 @@ const commitSchema = z
     author: z.string(),
     at: text("When it was written, as its author says."),
     ...committerShape,
-    coAuthors: z
-      .array(z.string())
-      .readonly()
-      .describe("Whom the message names as co-authors.")
-      .exactOptional(),
+    coAuthors: z.array(z.string()).readonly().describe("Whom the message names as co-authors.").exactOptional(),
     cherryPickedFrom: text("The commit that the message names as its origin.").exactOptional(),
     subject: z.string(),
   })
@@ -162,10 +147,7 @@ const rolloutSchema = z
     wave: z.string(),
     did: text("add, change or remove."),
     kind,
-    lists: z
-      .array(z.enum(LISTS))
-      .readonly()
-      .describe("Of an entry: both where it went from one to the other."),
+    lists: z.array(z.enum(LISTS)).readonly().describe("Of an entry: both where it went from one to the other."),
     verdictScope: text("Of entries.").exactOptional(),
     state: text("What became of it: done, failed, running."),
     digest: text("Of the rollout: what was reviewed."),
@@ -177,9 +159,7 @@ const rolloutSchema = z
 
 export type ToldByRollout = z.infer<typeof rolloutSchema>;
 
-const mailSchema = z
-  .strictObject({ ...subjectFields, evidence, without: withoutEntry.exactOptional() })
-  .readonly();
+const mailSchema = z.strictObject({ ...subjectFields, evidence, without: withoutEntry.exactOptional() }).readonly();
 
 export type ToldByMail = z.infer<typeof mailSchema>;
 
@@ -196,9 +176,7 @@ export const whySchema = z
     above: z.array(parentSchema).readonly().describe("Domains above it that have an entry."),
     vipEnd: z
       .enum(["excluded", "kept"])
-      .describe(
-        "Of a VIP: what its mailbox becomes when the files declare it no more, by their lists.vips.onDelete.",
-      )
+      .describe("Of a VIP: what its mailbox becomes when the files declare it no more, by their lists.vips.onDelete.")
       .exactOptional(),
     held: z
       .array(heldSchema)
@@ -208,9 +186,7 @@ export const whySchema = z
     history: z.array(eventSchema).readonly().describe("What commits changed, newest first."),
     isHistoryOfOtherFiles: z
       .boolean()
-      .describe(
-        "Whether the history is of other files of the repository: those that are asked for never had it.",
-      ),
+      .describe("Whether the history is of other files of the repository: those that are asked for never had it."),
     rollouts: z
       .array(rolloutSchema)
       .readonly()

@@ -103,11 +103,8 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
   const { repository, branch, before, hash, addedByHook, unstaged } = commit;
   const switchBackNote =
     before === undefined ? "" : `; \`${gitIn(repository)} switch ${shellWord(printable(before))}\` goes back`;
-  const lines = [
-    `Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${switchBackNote}.`,
-  ];
-  if (addedByHook.length > 0)
-    lines.push(`A hook added to the commit: ${addedByHook.map(printable).join(", ")}.`);
+  const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${switchBackNote}.`];
+  if (addedByHook.length > 0) lines.push(`A hook added to the commit: ${addedByHook.map(printable).join(", ")}.`);
   if (unstaged.length > 0)
     lines.push(
       `A hook changed ${unstaged.map(printable).join(", ")} without staging it: the commit lacks that change.`,
@@ -123,9 +120,7 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
   if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
   else if (page !== undefined) {
     const hostNote = "whose host is not one that is known by its name";
-    lines.push(
-      `Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${printable(page)}`,
-    );
+    lines.push(`Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${printable(page)}`);
   } else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
   return lines;
 }

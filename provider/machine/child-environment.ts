@@ -46,10 +46,7 @@ export function leanEnvironment(
  *
  * @param keyVariables those of all tenants, of the ones that a rollout leaves out too.
  */
-export function withoutKeys(
-  environment: NodeJS.ProcessEnv,
-  keyVariables: readonly string[] = [],
-): NodeJS.ProcessEnv {
+export function withoutKeys(environment: NodeJS.ProcessEnv, keyVariables: readonly string[] = []): NodeJS.ProcessEnv {
   const keys = new Set(keyVariables);
   return Object.fromEntries(
     Object.entries(environment).filter(

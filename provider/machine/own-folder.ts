@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** The location of a private directory. */

@@ -46,8 +46,7 @@ export function alarmOf(
   const losesVip = change.kind === "vip" && change.sign === "remove";
   if (isDanger && accepted === undefined) return { alarm: "danger" };
   const acceptedField = withoutUndefined({ accepted });
-  if (isWarned || losesVip || (isDoubtful && accepted === undefined))
-    return { ...acceptedField, alarm: "warning" };
+  if (isWarned || losesVip || (isDoubtful && accepted === undefined)) return { ...acceptedField, alarm: "warning" };
   return { ...acceptedField, alarm: accepted === undefined ? "none" : "accepted" };
 }
 

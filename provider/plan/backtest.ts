@@ -123,8 +123,7 @@ function selectExamples(threats: readonly SeenThreat[], vips: ReadonlySet<string
     2 * Number(verdict === "malicious") + Number(vips.has(recipient));
   return threats
     .toSorted(
-      (one, other) =>
-        getWeight(other) - getWeight(one) || (instantOf(other.time) ?? 0) - (instantOf(one.time) ?? 0),
+      (one, other) => getWeight(other) - getWeight(one) || (instantOf(other.time) ?? 0) - (instantOf(one.time) ?? 0),
     )
     .slice(0, MAX_EXAMPLES)
     .map(buildExample);

@@ -31,10 +31,8 @@ export function coveringFindings(
     const value = canonicalValue(first.value);
     const getChanges = (values: readonly string[]) => values.flatMap((one) => byValue.get(one) ?? []);
     const findOtherList = (change: BareChange): string | undefined =>
-      rows.find(
-        (row) =>
-          row.list !== change.after?.list && isOverlappingScope(row.verdict_scope, change.verdictScope),
-      )?.list;
+      rows.find((row) => row.list !== change.after?.list && isOverlappingScope(row.verdict_scope, change.verdictScope))
+        ?.list;
     for (const change of getChanges(covered.coveredBy(value))) {
       const list = findOtherList(change);
       if (list !== undefined) findings.push(buildConflictFinding(change, value, list));
@@ -47,8 +45,7 @@ export function coveringFindings(
       else changeExceptions.push({ value, list });
     }
   }
-  for (const [change, changeExceptions] of exceptions)
-    findings.push(buildExceptionFinding(change, changeExceptions));
+  for (const [change, changeExceptions] of exceptions) findings.push(buildExceptionFinding(change, changeExceptions));
   return findings;
 }
 
@@ -61,10 +58,7 @@ interface ExceptionEntry {
 const MAX_EXCEPTIONS = 5;
 
 /** Returns one finding for all exceptions: a denied domain may have hundreds below it. */
-function buildExceptionFinding(
-  { key, value, after }: BareChange,
-  exceptions: readonly ExceptionEntry[],
-): Finding {
+function buildExceptionFinding({ key, value, after }: BareChange, exceptions: readonly ExceptionEntry[]): Finding {
   const [changeEffect, otherEffect] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
   const names = exceptions.map((one) => quote(one.value)).sort();
   const namesText = names.slice(0, MAX_EXCEPTIONS).join(", ");

@@ -35,18 +35,13 @@ export class Deciders {
   }
 
   /** Returns the matching entries, the deciding one first. */
-  of({
-    sender: { mailbox, domains },
-    verdict,
-  }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
+  of({ sender: { mailbox, domains }, verdict }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
     const entries = mailbox === undefined ? [] : this.#findEntries("email_address", mailbox, verdict);
     const covering = (mailbox === undefined ? [] : coveringValues(mailbox)).concat(
       domains.flatMap((domain) => [domain, ...coveringValues(domain)]),
     );
     for (const value of new Set(covering)) entries.push(...this.#findEntries("domain", value, verdict));
-    return entries.sort(
-      (one, other) => precisionOf(other) - precisionOf(one) || this.#compareOrder(one, other),
-    );
+    return entries.sort((one, other) => precisionOf(other) - precisionOf(one) || this.#compareOrder(one, other));
   }
 
   #findEntries(entryType: string, value: string, verdict: string): ProposedEntry[] {

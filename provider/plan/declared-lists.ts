@@ -29,8 +29,7 @@ function isIsoDate(text: string): boolean {
 }
 
 function describePlainText(expected: string, input: unknown): string {
-  const inputText =
-    input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
+  const inputText = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
   return `must be ${expected} in plain text, for the files are read in previews too; it is ${inputText}`;
 }
 
@@ -111,8 +110,7 @@ const MAX_WARNINGS = 20;
 function buildNotices({ findings, expired }: Settings): Pick<DeclaredLists, "warnings" | "expired"> {
   const warnings = findings.filter(({ level }) => level === "warning");
   const hiddenCount = warnings.length - MAX_WARNINGS;
-  const expiredCountText =
-    expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
+  const expiredCountText = expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
   return {
     warnings: [
       ...warnings.slice(0, MAX_WARNINGS).map(findingText),

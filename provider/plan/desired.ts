@@ -106,9 +106,7 @@ export function desiredOf(
   };
 }
 
-function* listKeyTexts(
-  declared: readonly (DeclaredEntry | DeclaredVip)[],
-): Generator<readonly [string, string]> {
+function* listKeyTexts(declared: readonly (DeclaredEntry | DeclaredVip)[]): Generator<readonly [string, string]> {
   for (const { key, text } of declared) yield [key, text];
 }
 
@@ -135,10 +133,7 @@ export function hashOfDesired({ lists, rules, expired }: Desired): string {
 
 /** Returns all declared data of a list, for the digest. */
 function buildDigestParts({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const metadata = Array.from(
-    about,
-    ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const,
-  );
+  const metadata = Array.from(about, ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const);
   return [kind, resource, sortEntries(options), sortEntries(declared), sortPairs(metadata)];
 }
 

@@ -4,14 +4,7 @@ import { parseWildcard } from "../settings/coverage";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestRead, readNewest } from "./read-newest";
-import {
-  instantOf,
-  type SeenReport,
-  type SeenThreat,
-  type Sender,
-  seenReport,
-  seenThreat,
-} from "./seen-mail";
+import { instantOf, type SeenReport, type SeenThreat, type Sender, seenReport, seenThreat } from "./seen-mail";
 import { recipientsOf, Tally } from "./tally";
 
 /** Bounds on the mail that is read. */
@@ -232,10 +225,7 @@ function buildEvidenceSummary(
 }
 
 /** Returns the time from which all readable data is complete; undefined if unknown. */
-function getCompleteSince(
-  windowStart: string | undefined,
-  reads: readonly NewestRead<unknown>[],
-): string | undefined {
+function getCompleteSince(windowStart: string | undefined, reads: readonly NewestRead<unknown>[]): string | undefined {
   const starts = reads
     .filter((read) => !isUnreadable(read))
     .map(({ from, missing }) => (missing === undefined ? windowStart : from));

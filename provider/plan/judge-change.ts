@@ -40,14 +40,11 @@ const ACCEPTED_CODES: ReadonlySet<string> = new Set(["accepted-risk", "accepted-
 function findRisks(change: BareChange, ownDomainSet: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
-  const acceptanceText =
-    after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
-  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(
-    ({ code }) => ({
-      code,
-      level: after.acceptRisk === undefined ? "warning" : "note",
-      message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
-      ...withoutUndefined({ place }),
-    }),
-  );
+  const acceptanceText = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
+  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(({ code }) => ({
+    code,
+    level: after.acceptRisk === undefined ? "warning" : "note",
+    message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
+    ...withoutUndefined({ place }),
+  }));
 }

@@ -9,11 +9,7 @@ import { isEntryRow } from "./rows";
  * Returns the last applied state of a key in the stack: what the last run declared, or what a refresh found since. Undefined if the stack
  * never declared the key or no state was read.
  */
-export function leftByRun(
-  kind: Change["kind"],
-  key: string,
-  lastKnown: KeyedList | undefined,
-): Standing | undefined {
+export function leftByRun(kind: Change["kind"], key: string, lastKnown: KeyedList | undefined): Standing | undefined {
   const text = lastKnown !== undefined && Object.hasOwn(lastKnown, key) ? lastKnown[key] : undefined;
   if (text === undefined || isUnmanaged(text)) return undefined;
   return (kind === "vip" ? MEMBERS : ENTRIES).standing(key, text);

@@ -128,12 +128,7 @@ export class Comparison {
     const [first] = blockingRows;
     if (first === undefined) return;
     if (row === undefined && doesAdopt && blockingRows.length === 1) {
-      this.#addRemoval(
-        list,
-        keyOfRow(first),
-        first,
-        `gives way to ${entry.list} ${key}, which takes it over`,
-      );
+      this.#addRemoval(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
       return;
     }
     const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
@@ -144,17 +139,10 @@ export class Comparison {
   }
 
   /** Returns undeclared rows of the same list and value in another scope: some services hold only one entry per value. */
-  #otherScopes(
-    entry: ListedEntry,
-    key: string,
-    removedRows: EntryContext["gone"],
-  ): readonly AllowDenyEntryRow[] {
+  #otherScopes(entry: ListedEntry, key: string, removedRows: EntryContext["gone"]): readonly AllowDenyEntryRow[] {
     return this.#getRowsOfValue(entry).filter(
       (row) =>
-        row.list === entry.list &&
-        keyOfRow(row) !== key &&
-        !removedRows.has(row) &&
-        !this.#isDeclared(keyOfRow(row)),
+        row.list === entry.list && keyOfRow(row) !== key && !removedRows.has(row) && !this.#isDeclared(keyOfRow(row)),
     );
   }
 
@@ -224,11 +212,7 @@ export class Comparison {
     };
   }
 
-  #addRemovals(
-    list: DesiredList,
-    { content }: Pick<PriorList<unknown>, "content">,
-    toRemove: RemovalCandidates,
-  ): void {
+  #addRemovals(list: DesiredList, { content }: Pick<PriorList<unknown>, "content">, toRemove: RemovalCandidates): void {
     const kind = kindOf(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.confirmedBefore;
@@ -270,15 +254,11 @@ export class Comparison {
   }
 
   /** Reports the rows that a pruning list leaves until the next run. */
-  #warnLaterRemovals(
-    list: DesiredList,
-    laterRemovals: readonly (AllowDenyEntryRow | VipEmployeeRow)[],
-  ): void {
+  #warnLaterRemovals(list: DesiredList, laterRemovals: readonly (AllowDenyEntryRow | VipEmployeeRow)[]): void {
     const remaining = laterRemovals.filter((row) => !this.#accountedRows.has(row));
     if (remaining.length === 0) return;
     const mode = list.options["mode"];
-    const noun =
-      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
+    const noun = list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
     const subjectText = `${remaining.length}${noun} ${remaining.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
@@ -335,9 +315,7 @@ export class Comparison {
 
   /** Returns undeclared entries and VIPs, without ignored ones and VIPs that are only detected automatically. */
   unmanaged(): Unmanaged[] {
-    const ignored = this.#desired.lists.map(
-      (list) => [list.kind, ignoring(kindOf(list), list.options)] as const,
-    );
+    const ignored = this.#desired.lists.map((list) => [list.kind, ignoring(kindOf(list), list.options)] as const);
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
       ignored.some(([one, matchesIgnore]) => one === kind && matchesIgnore(key, text));
     const unmanagedItems: Unmanaged[] = [];
@@ -349,17 +327,14 @@ export class Comparison {
       if (isIgnored("entry", key, text)) continue;
       if (row.list === "allow" && this.#isDenied(row)) this.#warnContradiction(row);
       const entry = readEntry(key, text);
-      const subject =
-        entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
+      const subject = entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
       unmanagedItems.push({ ...subject, before: standingOfEntry(row) });
     }
     for (const [key, row] of this.#observed.vips) {
       if (this.#accountedRows.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
       unmanagedItems.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
     }
-    return unmanagedItems.sort((one, other) =>
-      `${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1,
-    );
+    return unmanagedItems.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
   }
 
   /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */

@@ -4,11 +4,7 @@ import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 
 /** Projects the allow/deny list after the changes. */
-export function listedAfter(
-  desired: Desired,
-  observed: Observed,
-  changes: readonly BareChange[],
-): ListedEntry[] {
+export function listedAfter(desired: Desired, observed: Observed, changes: readonly BareChange[]): ListedEntry[] {
   const projected = new Map<string, ListedEntry>();
   const removedKeys = new Set(
     changes.filter(({ kind, sign }) => kind === "entry" && sign === "remove").map(({ key }) => key),

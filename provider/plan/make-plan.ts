@@ -40,10 +40,7 @@ export interface MailEvidence {
   /** Evidence for one value; undefined if there is no evidence at all. */
   readonly of: (subject: EvidenceSubject) => Evidence | undefined;
   /** The backtest over the threats of the window; undefined if there is no evidence at all. */
-  readonly backtest: (
-    entries: readonly ListedEntry[],
-    changed: readonly EvidenceSubject[],
-  ) => Backtest | undefined;
+  readonly backtest: (entries: readonly ListedEntry[], changed: readonly EvidenceSubject[]) => Backtest | undefined;
 }
 
 /** The subject of evidence. */
@@ -80,15 +77,10 @@ export function makePlan({
   const projectedEntries = mail.isNone === true ? [] : listedAfter(desired, observed, bare);
   const backtest = mail.backtest(
     projectedEntries,
-    bare.filter(
-      ({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list,
-    ),
+    bare.filter(({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list),
   );
   const coveringConflicts = coveringFindings(bare, desired, observed);
-  const assessChange = judgeOf(
-    { ...desired, findings: [...desired.findings, ...coveringConflicts] },
-    backtest,
-  );
+  const assessChange = judgeOf({ ...desired, findings: [...desired.findings, ...coveringConflicts] }, backtest);
   const changes = bare.map((change) => assessChange(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
   const expired = buildExpiredItems(desired, observed, changes);
@@ -103,9 +95,7 @@ export function makePlan({
       desired: hashOfDesired(desired),
       observed: hashOfTouched(changes),
     }),
-    rules: Object.fromEntries(
-      Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)]),
-    ),
+    rules: Object.fromEntries(Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)])),
     changes: changes.toSorted(compareByImportance),
     guards: [
       ...otherTenantGuards(desired, observed, {
@@ -223,16 +213,10 @@ function findExpiredRemaining({ kind, key, list, value, expires, place, stays }:
   ];
 }
 
-function buildExpiredItems(
-  { expired, lists }: Desired,
-  observed: Observed,
-  changes: readonly Change[],
-): Expired[] {
+function buildExpiredItems({ expired, lists }: Desired, observed: Observed, changes: readonly Change[]): Expired[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
-  const removedIds = new Set(
-    changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
-  );
+  const removedIds = new Set(changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`));
   const getRemains = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
     const isKnown = lists.some((list) => list.kind === kind && list.known !== undefined);
     return isThere && isKnown && !removedIds.has(`${kind} ${key}`) ? { stays: true } : {};

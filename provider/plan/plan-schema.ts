@@ -53,9 +53,7 @@ export const subject = {
   key: text("The value or mailbox, with what tells it from others of the same value."),
   value: text("The canonical value or mailbox."),
   unicode: text("The same in its own script, where the canonical form is punycode.").exactOptional(),
-  entryType: text(
-    "Only of entries: domain, ip, email_address, or what else the service holds.",
-  ).exactOptional(),
+  entryType: text("Only of entries: domain, ip, email_address, or what else the service holds.").exactOptional(),
   verdictScope: text("Only of entries.").exactOptional(),
 };
 
@@ -130,11 +128,7 @@ export const change = z
       "Why what speaks against it is accepted: the acceptRisk of what is declared, or of what expired.",
     ).exactOptional(),
     place: place.describe("Which line declares it, or declared what expired.").exactOptional(),
-    overrides: z
-      .array(place)
-      .readonly()
-      .describe("What it takes the place of in included files.")
-      .exactOptional(),
+    overrides: z.array(place).readonly().describe("What it takes the place of in included files.").exactOptional(),
     resource: text("The resource that declares it, of a program.").exactOptional(),
     findings: z.array(findingSchema).readonly(),
     evidence: evidence.exactOptional(),
@@ -174,10 +168,7 @@ const backtestSchema = z
             letThrough: count("Threats that were stopped and would have come through."),
             verdicts: countsSchema,
             ...targetsShape,
-            examples: z
-              .array(exampleSchema)
-              .readonly()
-              .describe("At most 3, malicious ones and those to VIPs first."),
+            examples: z.array(exampleSchema).readonly().describe("At most 3, malicious ones and those to VIPs first."),
           })
           .readonly(),
       )
@@ -196,10 +187,7 @@ const backtestSchema = z
       )
       .readonly()
       .describe("Of each new or changed deny."),
-    unmatchedDenies: z
-      .array(z.string())
-      .readonly()
-      .describe("Keys of denies that no threat came under, sorted."),
+    unmatchedDenies: z.array(z.string()).readonly().describe("Keys of denies that no threat came under, sorted."),
     denyCount: count("How many denies there would be."),
   })
   .readonly()
@@ -259,10 +247,7 @@ export const planSchema = z
     source: z
       .strictObject({
         kind: z.enum(["files", "preview"]).describe("Settings files, or the pulumi preview of a program."),
-        files: z
-          .array(z.string())
-          .readonly()
-          .describe("The one asked for first; or the one that holds the preview."),
+        files: z.array(z.string()).readonly().describe("The one asked for first; or the one that holds the preview."),
         stack: text("The stack whose state was read; absent when none was.").exactOptional(),
         resource: text("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
       })
@@ -309,10 +294,7 @@ export const planSchema = z
       )
       .readonly()
       .describe("What the files declared until a day that is past."),
-    findings: z
-      .array(findingSchema)
-      .readonly()
-      .describe("Of all that is declared, those of changes among them."),
+    findings: z.array(findingSchema).readonly().describe("Of all that is declared, those of changes among them."),
     counts: z
       .strictObject({
         added: count("Changes of sign add."),

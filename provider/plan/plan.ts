@@ -11,8 +11,7 @@ export interface ChangedLists {
 }
 
 export function changeTransition({ kind, before, after }: ChangedLists): Transition {
-  const getListName = (one: ChangedLists["before"]): string | undefined =>
-    one && (kind === "vip" ? "vip" : one.list);
+  const getListName = (one: ChangedLists["before"]): string | undefined => one && (kind === "vip" ? "vip" : one.list);
   return { from: getListName(before), to: getListName(after) };
 }
 

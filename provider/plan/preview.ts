@@ -32,9 +32,7 @@ const previewSchema = z.object({
       newState: resourceStateSchema.optional(),
     }),
   ),
-  diagnostics: z
-    .array(z.object({ urn: z.string().optional(), severity: z.string(), message: z.string() }))
-    .nullish(),
+  diagnostics: z.array(z.object({ urn: z.string().optional(), severity: z.string(), message: z.string() })).nullish(),
 });
 
 type ResourceState = z.infer<typeof resourceStateSchema>;
@@ -51,15 +49,9 @@ export interface PreviewedProgram {
  * @param provider the name of the tenant's `Provider`. Default: the provider of the environment.
  * @throws {PulumiError} (`ERR_PULUMI`) if the text isn't a valid preview, the program failed, or a value is secret or unknown.
  */
-export function readPreview(
-  text: string,
-  ownDomains: readonly string[],
-  provider?: string,
-): PreviewedProgram {
+export function readPreview(text: string, ownDomains: readonly string[], provider?: string): PreviewedProgram {
   if (text.trimStart().startsWith('{"sequence"')) {
-    throw new PulumiError(
-      "The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.",
-    );
+    throw new PulumiError("The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.");
   }
   const parsed = previewSchema.safeParse(jsonOf(text, "The preview"));
   if (!parsed.success) {
@@ -83,9 +75,7 @@ export function readPreview(
   const lists = [...lastSteps.values()].flatMap(({ urn, oldState, newState }) => {
     const kind = resourceKind((newState ?? oldState)?.type ?? "");
     const belongsToProvider = getProviderName(newState ?? oldState) === (provider ?? "default");
-    return kind === undefined || !belongsToProvider
-      ? []
-      : [buildDesiredList(kind, nameInUrn(urn), newState, oldState)];
+    return kind === undefined || !belongsToProvider ? [] : [buildDesiredList(kind, nameInUrn(urn), newState, oldState)];
   });
   const nonEmptyLists = lists.filter(({ declared }) => Object.keys(declared).length > 0);
   if (blockers.length === 0 && nonEmptyLists.length === 0 && lists.length === 0 && steps.length > 0) {
@@ -176,9 +166,7 @@ function buildVipContent({ email, comment }: Record<string, unknown>, resource: 
 
 /** Returns whether a value is known: the engine replaces secret and unknown values by these placeholders. */
 function isKnownText(value: unknown): boolean {
-  return (
-    typeof value === "string" && value !== "[secret]" && value !== "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-  );
+  return typeof value === "string" && value !== "[secret]" && value !== "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 }
 
 function createUnknownValueError(label: string): PulumiError {
@@ -190,9 +178,7 @@ function createUnknownValueError(label: string): PulumiError {
 /** Parses `project:///index.ts#3,1`. */
 function parseSourcePosition(position: string | undefined): Place | undefined {
   const [, file, line, column] = /^project:\/\/\/([^#]+)#(\d+),(\d+)$/.exec(position ?? "") ?? [];
-  return file === undefined
-    ? undefined
-    : { file: decodeURI(file), line: Number(line), column: Number(column) };
+  return file === undefined ? undefined : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
 /** Returns the name of the provider instance of a resource. */

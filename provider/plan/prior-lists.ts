@@ -36,10 +36,7 @@ export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<All
   return { content, rows, later };
 }
 
-export function priorVips(
-  list: DesiredList,
-  observed: ReadonlyMap<string, VipEmployeeRow>,
-): PriorList<VipEmployeeRow> {
+export function priorVips(list: DesiredList, observed: ReadonlyMap<string, VipEmployeeRow>): PriorList<VipEmployeeRow> {
   const lastKnown = list.known ?? {};
   const rows = new Map<string, VipEmployeeRow>();
   const content: Record<string, string> = {};

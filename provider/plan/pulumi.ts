@@ -82,9 +82,7 @@ export async function runPulumi(
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, ignoreSignal);
   try {
     const code = await new Promise<number>((resolve, reject) => {
-      child.once("error", (cause) =>
-        reject(new PulumiError(`pulumi can't be run: ${cause.message}`, { cause })),
-      );
+      child.once("error", (cause) => reject(new PulumiError(`pulumi can't be run: ${cause.message}`, { cause })));
       child.once("close", (exitCode, signal) => {
         if (signal === null) resolve(exitCode ?? 1);
         else

@@ -142,9 +142,7 @@ export function assertOwnPeople(
 
 /** A mailbox belongs to one tenant. If VIPs of the state exist, the tenant is the right one, even if all other mailboxes changed. */
 function hasAnyKnownVip({ lists }: Desired, { vips }: Observed): boolean {
-  return lists.some(
-    ({ kind, known = {} }) => kind === "vip" && Object.keys(known).some((key) => vips.has(key)),
-  );
+  return lists.some(({ kind, known = {} }) => kind === "vip" && Object.keys(known).some((key) => vips.has(key)));
 }
 
 /** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
@@ -168,13 +166,10 @@ export function untoldTenant(
   { ownDomains: namedDomains, fingerprints = [] }: Pick<TenantEvidence, "ownDomains" | "fingerprints">,
 ): Finding[] {
   if (ownDomains.length + namedDomains.length + fingerprints.length > 0) return [];
-  if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined))
-    return [];
+  if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined)) return [];
   const likelyDomains = ownDomainsSeen(observed);
   const question =
-    likelyDomains.length === 0
-      ? ""
-      : ` Its VIPs have mailboxes of ${fewOf(likelyDomains)}; are these your own people?`;
+    likelyDomains.length === 0 ? "" : ` Its VIPs have mailboxes of ${fewOf(likelyDomains)}; are these your own people?`;
   return [
     {
       code: "own-domains-missing",

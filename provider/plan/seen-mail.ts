@@ -126,10 +126,7 @@ function canonicalizeSender(rawAddress: string | undefined): string | undefined 
   // Longer text isn't an address and would be slow to compare.
   const text = (bracketedAddress ?? rawAddress.slice(0, 2000)).trim();
   if (text === "") return undefined;
-  return copyShortened(
-    text.includes("@") ? canonicalMailbox(text) : canonicalValue(text),
-    MAX_ADDRESS_LENGTH,
-  );
+  return copyShortened(text.includes("@") ? canonicalMailbox(text) : canonicalValue(text), MAX_ADDRESS_LENGTH);
 }
 
 function getShortName(text: string | undefined): string {

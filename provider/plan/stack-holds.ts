@@ -42,8 +42,7 @@ const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email
 export function stackHolds(state: unknown, desired: Desired, plan: Plan, provider: FrontName): boolean {
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
   return (
-    isApplied(state, desired, plan.tenant.host, provider) &&
-    !desired.lists.some((list) => wouldRemoveMore(list, plan))
+    isApplied(state, desired, plan.tenant.host, provider) && !desired.lists.some((list) => wouldRemoveMore(list, plan))
   );
 }
 

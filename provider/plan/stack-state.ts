@@ -67,14 +67,9 @@ export async function exportStack(
 /** Parses the lists from an exported state; see {@link readStackState}. */
 export function knownLists(state: unknown, stack: string, resource: string | undefined): KnownLists {
   const parsed = exportedStackSchema.safeParse(state);
-  if (!parsed.success)
-    throw new PulumiError(`The state of the stack ${quote(stack)} has another form than is known.`);
-  const resources = (parsed.data.deployment?.resources ?? []).filter(
-    (resourceItem) => resourceItem.delete !== true,
-  );
-  const componentNames = resources
-    .filter(({ type }) => type === TENANT_SETTINGS_TYPE)
-    .map(({ urn }) => nameInUrn(urn));
+  if (!parsed.success) throw new PulumiError(`The state of the stack ${quote(stack)} has another form than is known.`);
+  const resources = (parsed.data.deployment?.resources ?? []).filter((resourceItem) => resourceItem.delete !== true);
+  const componentNames = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE).map(({ urn }) => nameInUrn(urn));
   const name = resource ?? componentNames[0];
   if (resource === undefined && componentNames.length > 1) {
     throw new PulumiError(
@@ -84,9 +79,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
   const findKnownList = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
     const listResource = resources.find(
       ({ urn, type }) =>
-        resourceKind(type) === kind &&
-        typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE &&
-        nameInUrn(urn) === name,
+        resourceKind(type) === kind && typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE && nameInUrn(urn) === name,
     );
     const { [property]: content = {}, people: fingerprint, ...options } = listResource?.outputs ?? {};
     const confirmedRemovals = listResource?.inputs?.["confirmRemovals"];

@@ -24,9 +24,7 @@ export function recipientsOf(
   counter: Tally,
   vips: ReadonlySet<string>,
 ): { recipients: Recipient[]; recipientCount: number; vipCount: number } {
-  const recipientCounts = counter
-    .counts()
-    .map(({ name, count }) => ({ email: name, isVip: vips.has(name), count }));
+  const recipientCounts = counter.counts().map(({ name, count }) => ({ email: name, isVip: vips.has(name), count }));
   const recipients = [
     ...recipientCounts.filter(({ isVip }) => isVip),
     ...recipientCounts.filter(({ isVip }) => !isVip),

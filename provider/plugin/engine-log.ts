@@ -68,9 +68,7 @@ export class EngineLog {
     request.setUrn(this.#subject.getStore() ?? "");
     await new Promise<void>((resolve, reject) => {
       const deadline = Date.now() + TIMEOUT_MS;
-      client.log(request, new Metadata(), { deadline }, (error) =>
-        error === null ? resolve() : reject(error),
-      );
+      client.log(request, new Metadata(), { deadline }, (error) => (error === null ? resolve() : reject(error)));
     });
   }
 }

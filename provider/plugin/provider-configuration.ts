@@ -40,10 +40,7 @@ export function checkConfiguration(
   const unknownFailures = findUnknownArguments(args);
   return {
     inputs,
-    failures: [
-      ...unknownFailures,
-      ...(areAllKnown ? validateConfiguration(configurationOf(args, name)) : []),
-    ],
+    failures: [...unknownFailures, ...(areAllKnown ? validateConfiguration(configurationOf(args, name)) : [])],
   };
 }
 

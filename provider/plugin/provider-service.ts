@@ -95,10 +95,7 @@ export class ProviderService {
   }
 
   checkConfig(request: Request<"CheckRequest">): unknown {
-    const { inputs, failures } = checkConfiguration(
-      propertiesOf(request.getNews()),
-      getRequestResourceName(request),
-    );
+    const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), getRequestResourceName(request));
     return buildCheckResponse(inputs, failures, request.getNews());
   }
 
@@ -120,9 +117,7 @@ export class ProviderService {
     const instance = request.getUrn() ?? "";
     this.#instanceUrn ??= instance;
     if (instance !== this.#instanceUrn) throw buildSeveralAttachedError(this.#instanceUrn, instance);
-    this.#session.configure(
-      configurationOf(propertiesOf(request.getArgs()), getRequestResourceName(request)),
-    );
+    this.#session.configure(configurationOf(propertiesOf(request.getArgs()), getRequestResourceName(request)));
     this.#instanceReference = `${request.getUrn()}::${request.getId()}`;
     const response = new messages.ConfigureResponse();
     response.setSupportspreview(true);
@@ -191,9 +186,7 @@ export class ProviderService {
     // An id left out tells the engine that the resource is gone.
     if (resource === undefined) return response;
     response.setId(resource.id);
-    response.setProperties(
-      structOf(addEntryId(resource.id, request, resource.outputs), request.getProperties()),
-    );
+    response.setProperties(structOf(addEntryId(resource.id, request, resource.outputs), request.getProperties()));
     // Left out, they are as they were.
     if (resource.inputs !== undefined) response.setInputs(structOf(resource.inputs, request.getInputs()));
     return response;
@@ -216,9 +209,7 @@ export class ProviderService {
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
     const outputs = propertiesOf(request.getProperties());
     if (isFailedImport(outputs)) {
-      this.#engineLog.say(
-        `${getRequestResourceName(request)} was never imported; nothing was deleted at the service.`,
-      );
+      this.#engineLog.say(`${getRequestResourceName(request)} was never imported; nothing was deleted at the service.`);
       return new Empty();
     }
     await this.#getAdapter(request).delete(

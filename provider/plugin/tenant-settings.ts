@@ -98,8 +98,7 @@ function buildComponentRegistration(request: ConstructRequest): Registration {
   // What a parent is, the engine makes of its children too.
   const [protect, retainOnDelete] = [request.getProtect(), request.getRetainondelete()];
   if (request.hasProtect() && protect !== undefined) component.setProtect(protect);
-  if (request.hasRetainondelete() && retainOnDelete !== undefined)
-    component.setRetainondelete(retainOnDelete);
+  if (request.hasRetainondelete() && retainOnDelete !== undefined) component.setRetainondelete(retainOnDelete);
   component.setParentstacktracehandle(request.getStackTraceHandle());
   return component;
 }

@@ -16,9 +16,7 @@ export function propertiesOf(struct: PulumiStruct | undefined): Properties {
 
 /** Whether properties come from a dynamic resource, which stores its provider in them. */
 export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
-  return (
-    toOwnStruct(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct)
-  );
+  return toOwnStruct(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct);
 }
 
 /** Whether the properties of a message contain a secret. */
@@ -32,9 +30,7 @@ export function hasSecrets(struct: PulumiStruct | undefined): boolean {
  * @param source the properties that they come of: what is secret there is secret here, by its name.
  */
 export function structOf(properties: Properties, source?: PulumiStruct): PulumiStruct {
-  const markedProperties = hasSecrets(source)
-    ? copySecrets(getRawProperties(source), properties)
-    : properties;
+  const markedProperties = hasSecrets(source) ? copySecrets(getRawProperties(source), properties) : properties;
   return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
@@ -63,17 +59,13 @@ function unwrapValues(value: unknown): unknown {
   if (isSecret(value)) return unwrapValues(value.value);
   if (isResource(value)) return value.id || value.urn;
   if (Array.isArray(value)) return value.map(unwrapValues);
-  return Object.fromEntries(
-    Object.entries(value as object).map(([key, inner]) => [key, unwrapValues(inner)]),
-  );
+  return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => [key, unwrapValues(inner)]));
 }
 
 /** Values, of which those are secret that have the name of something secret among those that they come of. */
 function copySecrets(source: Properties, values: Properties): Properties {
   if (!containsMatch(source, isSecret)) return values;
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, copySecret(source[name], value)]),
-  );
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, copySecret(source[name], value)]));
 }
 
 function copySecret(source: unknown, value: unknown): unknown {

@@ -56,9 +56,7 @@ export function wrapTo(text: string, width: number, measureWord = columnsOf): st
 
 /** Splits a text at spaces; a command in backticks is one word. */
 function splitWords(text: string): string[] {
-  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) =>
-    command.replaceAll(" ", SPACE_PLACEHOLDER),
-  );
+  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) => command.replaceAll(" ", SPACE_PLACEHOLDER));
   return protectedText.split(" ").map((word) => word.replaceAll(SPACE_PLACEHOLDER, " "));
 }
 

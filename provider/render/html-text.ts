@@ -19,9 +19,7 @@ type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 /** A template tag for HTML. Escapes inserted text, but not {@link Html}. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(
-    strings
-      .map((literal, index) => literal + (index < values.length ? toMarkup(values[index]) : ""))
-      .join(""),
+    strings.map((literal, index) => literal + (index < values.length ? toMarkup(values[index]) : "")).join(""),
   );
 }
 

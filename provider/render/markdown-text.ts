@@ -23,9 +23,7 @@ export function escapeMarkdown(text: string, limit = 1_000): string {
   const pieces = excerpt(onOneLine(text), limit)
     .split(/`([^`]+)`/)
     .flatMap((piece, index) =>
-      index % 2 === 1
-        ? [markdownCode(piece, Number.POSITIVE_INFINITY)]
-        : piece.split(/( +)/).map(escapeMarkdownWord),
+      index % 2 === 1 ? [markdownCode(piece, Number.POSITIVE_INFINITY)] : piece.split(/( +)/).map(escapeMarkdownWord),
     );
   return joinPieces(pieces.filter((piece) => piece !== ""));
 }
@@ -46,10 +44,7 @@ export interface MarkdownOptions {
 }
 
 /** Renders words as Markdown, with external text in code spans. */
-export function markdownWords(
-  safeText: Words,
-  { limit = 200, isCell = false }: MarkdownOptions = {},
-): string {
+export function markdownWords(safeText: Words, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
   const pieces = safeText.map((word) => {
     if (typeof word === "string") return word;
     const text = isCell ? escapePipes(word.given) : word.given;

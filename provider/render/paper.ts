@@ -25,10 +25,7 @@ export class Paper {
   }
 
   /** Adds wrapped words. */
-  text(
-    content: Words,
-    { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {},
-  ): void {
+  text(content: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
     for (const line of wrapContent(content, this.#width - indent)) {
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? line : this.#applyStyle(style, line)}`);
     }
@@ -57,11 +54,7 @@ export class Paper {
   }
 
   /** Adds words after a marker, with a hanging indent of two columns. */
-  marked(
-    marker: string,
-    content: Words,
-    { indent = 0, style = [] }: Omit<LabelOptions, "labelWidth"> = {},
-  ): void {
+  marked(marker: string, content: Words, { indent = 0, style = [] }: Omit<LabelOptions, "labelWidth"> = {}): void {
     const [first = "", ...otherLines] = wrapContent([`${marker} `, ...content], this.#width - indent - 2);
     const indentation = " ".repeat(indent);
     this.#lines.push(
@@ -104,9 +97,7 @@ function wrapContent(content: Words, width: number): string[] {
   const text = printable(toPlainText(content));
   const lines = wrapTo(text, width).map(printable);
   // Text can become a pipeline command at the start of a line; escaping it makes the line longer.
-  return lines.every((line) => line.length <= width)
-    ? lines
-    : wrapTo(text, width - ESCAPE_COLUMNS).map(printable);
+  return lines.every((line) => line.length <= width) ? lines : wrapTo(text, width - ESCAPE_COLUMNS).map(printable);
 }
 
 /** The additional columns of an escaped command. */

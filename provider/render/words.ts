@@ -19,10 +19,7 @@ export function sentence(text: string): Given {
 }
 
 /** A template tag for trusted sentences with inserted values: `` say`${37} threats from ${given("evil.example")}` ``. */
-export function say(
-  strings: TemplateStringsArray,
-  ...values: readonly (string | number | Given | Words)[]
-): Words {
+export function say(strings: TemplateStringsArray, ...values: readonly (string | number | Given | Words)[]): Words {
   const parts: (string | Given)[] = [];
   strings.forEach((literal, index) => {
     parts.push(literal);

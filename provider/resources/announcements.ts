@@ -40,9 +40,7 @@ export class Announcements {
     const lines = this.#lines.files().flat();
     const prefix = `${list} `;
     return new Set(
-      lines
-        .filter((line) => line.startsWith(prefix))
-        .map((line) => decodeURIComponent(line.slice(prefix.length))),
+      lines.filter((line) => line.startsWith(prefix)).map((line) => decodeURIComponent(line.slice(prefix.length))),
     );
   }
 

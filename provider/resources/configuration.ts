@@ -31,18 +31,13 @@ type SettingName = keyof typeof SETTINGS;
  * @throws {ConfigurationError} that names what is missing and where it can be given, a variable that was misspelt, or an
  * address that the run sends no key to.
  */
-export function readConfiguration(
-  config: ConfigSource,
-  environment: NodeJS.ProcessEnv,
-): SettingsClientOptions {
+export function readConfiguration(config: ConfigSource, environment: NodeJS.ProcessEnv): SettingsClientOptions {
   refuseMisspeltVariables(environment);
   const readNamed = (name: SettingName): string | undefined => readSetting(name, config, environment);
   const requireSetting = (name: SettingName, description: string): string => {
     const value = readNamed(name);
     if (value !== undefined) return value;
-    throw new ConfigurationError(
-      `The ${description} is not configured. ${describeMissingSetting(name, config)}`,
-    );
+    throw new ConfigurationError(`The ${description} is not configured. ${describeMissingSetting(name, config)}`);
   };
   const baseUrl = requireSetting("baseUrl", "address of the settings service");
   const apiKey = requireSetting("apiKey", "API key of the tenant");
@@ -84,9 +79,7 @@ export function readOwnDomains(config: ConfigSource, environment: NodeJS.Process
 export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.ProcessEnv): readonly string[] {
   const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
   if (parsed.ok) return parsed.value;
-  throw new ConfigurationError(
-    `${describeSettingSource("ownDomains", config, environment)} ${parsed.reason}.`,
-  );
+  throw new ConfigurationError(`${describeSettingSource("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
 /** The explicit provider instance; undefined for the one that the engine makes itself. */
@@ -115,21 +108,13 @@ function isTruthy(value: string | undefined): boolean {
   return /^(1|true|yes)$/i.test(value ?? "");
 }
 
-function readSetting(
-  name: SettingName,
-  config: ConfigSource,
-  environment: NodeJS.ProcessEnv,
-): string | undefined {
+function readSetting(name: SettingName, config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
   const isInstance = config(INSTANCE_KEY) !== undefined;
   const environmentValue = isInstance ? undefined : environment[SETTINGS[name]];
   return environmentValue || config(`${NAMESPACE}:${name}`) || undefined;
 }
 
-function describeSettingSource(
-  name: SettingName,
-  config: ConfigSource,
-  environment: NodeJS.ProcessEnv,
-): string {
+function describeSettingSource(name: SettingName, config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const instance = config(INSTANCE_KEY);
   if (instance !== undefined) return `${name} of ${describeInstance(instance)}`;
   return environment[SETTINGS[name]] ? SETTINGS[name] : `${NAMESPACE}:${name}`;

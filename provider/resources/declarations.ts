@@ -254,9 +254,7 @@ function removeStaleFiles(directory: string): void {
       const [, parent, machine] = /^(\d+)-([0-9a-f]{6})-/.exec(name) ?? [];
       // Processes of another machine, or of another container, have numbers of their own.
       const isStale =
-        machine === thisMachine()
-          ? !isRunning(Number(parent))
-          : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
+        machine === thisMachine() ? !isRunning(Number(parent)) : Date.now() - lstatSync(file).mtimeMs > MAX_RUN_MS;
       if (isStale) rmSync(file, { force: true });
     });
   }

@@ -81,11 +81,7 @@ function prepareHost(modules: Iterable<NodeModule> | undefined): boolean {
   }
 }
 
-function tryDescribeChanges(
-  response: DiffResponse,
-  changes: readonly Change[],
-  messages: HostDiffMessages,
-): void {
+function tryDescribeChanges(response: DiffResponse, changes: readonly Change[], messages: HostDiffMessages): void {
   try {
     describeChanges(response, changes, messages);
   } catch {

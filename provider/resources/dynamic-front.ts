@@ -7,13 +7,7 @@ import { frontOf, type Properties, type Session } from "./front";
 import { deletingNow, hearRequests, secondsFor } from "./host-requests";
 import { passPropertiesOn } from "./host-structs";
 import { PartialFailure } from "./lifecycle/lifecycle";
-import {
-  fromPulumi,
-  NAME_PROPERTY,
-  OWN_DOMAINS_PROPERTY,
-  PROVIDER_PROPERTY,
-  toPulumi,
-} from "./pulumi-values";
+import { fromPulumi, NAME_PROPERTY, OWN_DOMAINS_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
 import { nameInUrn, type ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
@@ -29,11 +23,7 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     check: async (olds: Properties, news: Properties) =>
       await convertErrors(async () => {
-        const {
-          [NAME_PROPERTY]: declaredName,
-          [OWN_DOMAINS_PROPERTY]: ownDomains,
-          ...args
-        } = fromPulumi(news);
+        const { [NAME_PROPERTY]: declaredName, [OWN_DOMAINS_PROPERTY]: ownDomains, ...args } = fromPulumi(news);
         if (typeof ownDomains === "string") session.sameTenant.isOf(JSON.parse(ownDomains) as string[]);
         const resource = { id: String(declaredName ?? ""), name: parseResourceName(declaredName) };
         const { inputs, failures } = adapter.check(args, fromPulumi(olds), resource);

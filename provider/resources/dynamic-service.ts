@@ -33,9 +33,7 @@ type Message<Name extends keyof typeof messages> = (typeof messages)[Name] exten
 ) => infer Instance
   ? Instance
   : never;
-type FullResourceProvider = Required<
-  Pick<dynamic.ResourceProvider, "check" | "diff" | "read" | "update" | "delete">
-> &
+type FullResourceProvider = Required<Pick<dynamic.ResourceProvider, "check" | "diff" | "read" | "update" | "delete">> &
   dynamic.ResourceProvider;
 
 const HANDLERS: readonly (readonly [name: HandlerName, kind: ResourceKind])[] = [
@@ -132,8 +130,7 @@ export class DynamicService {
     );
     this.#runs.set(connection, { session, providers: new Map<unknown, FullResourceProvider>(providers) });
     const config = toPlainObject(request.getArgs());
-    const get = (key: string): string | undefined =>
-      runtime.unwrapRpcSecret(config[key]) as string | undefined;
+    const get = (key: string): string | undefined => runtime.unwrapRpcSecret(config[key]) as string | undefined;
     for (const [, provider] of providers) {
       await provider.configure?.({ config: { get } } as dynamic.ConfigureRequest);
     }
@@ -145,10 +142,7 @@ export class DynamicService {
   async check(request: Message<"CheckRequest">, connection: Connection): Promise<unknown> {
     const olds = toPlainObject(request.getOlds());
     const news = toPlainObject(request.getNews());
-    const { inputs = news, failures = [] } = await this.#getProvider(connection, news, olds).check(
-      olds,
-      news,
-    );
+    const { inputs = news, failures = [] } = await this.#getProvider(connection, news, olds).check(olds, news);
     const response = new messages.CheckResponse();
     response.setInputs(toStruct({ ...inputs, [PROVIDER_PROPERTY]: news[PROVIDER_PROPERTY] }));
     response.setFailuresList(
@@ -213,11 +207,7 @@ export class DynamicService {
     return new Empty();
   }
 
-  #getProvider(
-    connection: Connection,
-    properties: Properties,
-    fallback: Properties = {},
-  ): FullResourceProvider {
+  #getProvider(connection: Connection, properties: Properties, fallback: Properties = {}): FullResourceProvider {
     const storedProvider = properties[PROVIDER_PROPERTY];
     const providerText = storedProvider === PULUMI_UNKNOWN ? fallback[PROVIDER_PROPERTY] : storedProvider;
     const provider = this.#runs.get(connection)?.providers.get(providerText);

@@ -78,10 +78,7 @@ export interface Front {
    * `UNKNOWN`.
    */
   preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
-  create(
-    inputs: Properties,
-    seconds?: number,
-  ): Promise<{ readonly id: string; readonly outputs: Properties }>;
+  create(inputs: Properties, seconds?: number): Promise<{ readonly id: string; readonly outputs: Properties }>;
   /** What the service holds now; undefined when it is gone. */
   read(id: string, outputs: Properties, seconds?: number): Promise<Found | undefined>;
   /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
@@ -138,8 +135,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     ...state
   }: Properties): object => state;
   /** What a resource is by its state, as if it were declared so. */
-  const buildDeclaration = (state: object): Declaration =>
-    lifecycle.declare(lifecycle.complete(state as Properties));
+  const buildDeclaration = (state: object): Declaration => lifecycle.declare(lifecycle.complete(state as Properties));
   const addTenant = (state: object, before: Properties, { tenant }: Context): Properties => ({
     ...state,
     ...withoutUndefined({
@@ -153,16 +149,10 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
   /** The tenant that a resource belongs to, where it is another than that of this process. */
   const findOtherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
     const currentTenant = session.tenant();
-    return typeof before === "string" && currentTenant !== undefined && before !== currentTenant
-      ? before
-      : undefined;
+    return typeof before === "string" && currentTenant !== undefined && before !== currentTenant ? before : undefined;
   };
   /** What is to be deleted at another tenant than that of this process can't be: here something else would be deleted. */
-  const assertNothingToDelete = (
-    outputs: Properties,
-    otherTenantName: string,
-    { isDeclared, say }: Context,
-  ): void => {
+  const assertNothingToDelete = (outputs: Properties, otherTenantName: string, { isDeclared, say }: Context): void => {
     const declaredItems = [...buildDeclaration(stripAdapterOutputs(outputs)).things()];
     const [first] = declaredItems;
     const names = `${first?.name ?? kind}${declaredItems.length > 1 ? ` and ${declaredItems.length - 1} more` : ""}`;
@@ -172,9 +162,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         `${explanation}, so nothing was deleted. Where that is another name of the same tenant, and this is to go, delete it in the console; else run with the address from before. To only forget it: \`pulumi state delete\` with its URN.`,
       );
     }
-    say(
-      `${explanation}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
-    );
+    say(`${explanation}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`);
   };
   /** For what no state knows yet: only what is configured can tell that this is another tenant. */
   const confirmConfiguredTenant = async (context: Context): Promise<void> => {
@@ -190,11 +178,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     const snapshot = { id, outputs: addTenant(state, before, context) };
     return inputs === undefined ? snapshot : { ...snapshot, inputs };
   };
-  const addTenantToFailure = async <T>(
-    work: Promise<T>,
-    before: Properties,
-    context: Context,
-  ): Promise<T> => {
+  const addTenantToFailure = async <T>(work: Promise<T>, before: Properties, context: Context): Promise<T> => {
     try {
       return await work;
     } catch (error) {
@@ -281,8 +265,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         ...lifecycle.foresee(lifecycle.complete(inputs), knownResource),
         [TENANT_PROPERTY]: session.tenant() ?? UNKNOWN,
         ...withoutUndefined({
-          [FINGERPRINT_PROPERTY]:
-            fingerprint !== undefined && session.sameTenant.accepts() ? UNKNOWN : fingerprint,
+          [FINGERPRINT_PROPERTY]: fingerprint !== undefined && session.sameTenant.accepts() ? UNKNOWN : fingerprint,
         }),
       };
     },
@@ -300,9 +283,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       runWithTimeout("read", seconds, async (context) => {
         const state = stripAdapterOutputs(outputs);
         // What a program gives beside an id to look up may be less than a state.
-        const hasFullState = ["value", "email", "entries", "members"].some(
-          (name) => outputs[name] !== undefined,
-        );
+        const hasFullState = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
         if (hasFullState) expectDeclared(outputs, buildDeclaration(state));
         const result = await lifecycle.read(id, state, context);
         // A renamed resource is checked and created as if it were new: only a refresh tells that it exists. What was there before the

@@ -62,11 +62,7 @@ function interceptMethod(
   onCall: (result: unknown, request: HostRequest) => void,
 ): void {
   const originalMethod = request?.prototype[method];
-  if (
-    request === undefined ||
-    typeof originalMethod !== "function" ||
-    interceptedPrototypes.has(request.prototype)
-  )
+  if (request === undefined || typeof originalMethod !== "function" || interceptedPrototypes.has(request.prototype))
     return;
   request.prototype[method] = function (this: HostRequest) {
     const result = originalMethod.call(this);

@@ -7,14 +7,13 @@ import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
 
 /** What a path of a resource's option can lead to: its arguments, and the content of a list. */
-const PATH_TARGETS: Readonly<
-  Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>
-> = {
-  AllowDenyEntry: { schema: allowDenyEntryArguments },
-  AllowDenyList: { schema: ENTRIES.schema, list: ENTRIES },
-  VipEmployee: { schema: vipEmployeeArguments },
-  VipList: { schema: MEMBERS.schema, list: MEMBERS },
-};
+const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>> =
+  {
+    AllowDenyEntry: { schema: allowDenyEntryArguments },
+    AllowDenyList: { schema: ENTRIES.schema, list: ENTRIES },
+    VipEmployee: { schema: vipEmployeeArguments },
+    VipList: { schema: MEMBERS.schema, list: MEMBERS },
+  };
 
 /**
  * Refuses what Pulumi's `ignoreChanges` would not ignore, in silence: a misspelt argument, or a key in another form than the

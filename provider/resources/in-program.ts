@@ -32,10 +32,7 @@ export function checkInProgram(
 let announcements: Announcements | undefined;
 
 /** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
-function announceProviderInstance(
-  kind: ResourceKind,
-  options: pulumi.CustomResourceOptions | undefined,
-): void {
+function announceProviderInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
   const engine = process.env["PULUMI_NODEJS_ENGINE"];
   const { parent } = options ?? {};
   const parentProvider = pulumi.Resource.isInstance(parent)

@@ -29,11 +29,7 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SET
  * @param subject takes them, as a person calls it: `Provider "acme"`.
  * @throws {InvalidArgumentError} that names each, and what was meant.
  */
-export function refuseUnknownNames(
-  subject: string,
-  args: object | undefined,
-  known: readonly string[],
-): void {
+export function refuseUnknownNames(subject: string, args: object | undefined, known: readonly string[]): void {
   const problems = Object.entries(args ?? {})
     .filter(([name, value]) => value !== undefined && !known.includes(name))
     .map(([name]) => `${subject}: ${quote(name)} is no argument; ${meantOrKnown(name, known)}`);

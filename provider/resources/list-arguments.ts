@@ -32,20 +32,14 @@ export interface ListArgs {
  *
  * @throws {InvalidArgumentError} where `ignoreChanges` names an element of an array that can't be keyed yet.
  */
-export function keyedWherePlain(
-  kind: ListKind,
-  content: unknown,
-  ignoredPaths: readonly string[] = [],
-): unknown {
+export function keyedWherePlain(kind: ListKind, content: unknown, ignoredPaths: readonly string[] = []): unknown {
   const encode = (resolvedContent: unknown): unknown => keyedWherePlain(kind, resolvedContent, ignoredPaths);
   if (pulumi.Output.isInstance(content)) return content.apply(encode);
   if (content instanceof Promise) return content.then(encode);
   if (isPlainInput(content)) return keyedContent(kind, content) ?? content;
   // Pulumi keeps a secret as one by its key: under another it would be in the clear.
   if (hasRenamedKey(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(encode);
-  const ineffectivePath = Array.isArray(content)
-    ? ignoredPaths.find((path) => namesElement(kind, path))
-    : undefined;
+  const ineffectivePath = Array.isArray(content) ? ignoredPaths.find((path) => namesElement(kind, path)) : undefined;
   if (ineffectivePath === undefined) return content;
   throw new InvalidArgumentError(
     `ignoreChanges: ${excerpt(ineffectivePath, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,

@@ -45,9 +45,7 @@ export class Program {
 
   /** The list of a kind that is declared by a name; undefined where there is none, or several have it. */
   listNamed(kind: string, name: string): Declaration | undefined {
-    const matches = [...this.#lists.values()].filter(
-      ({ owner }) => owner.kind === kind && owner.name === name,
-    );
+    const matches = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
     return matches.length === 1 ? matches[0]?.declaration : undefined;
   }
 

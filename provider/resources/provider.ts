@@ -48,9 +48,7 @@ export class Provider extends pulumi.ProviderResource {
         ...(ownDomains === undefined
           ? {}
           : {
-              [`${NAMESPACE}:ownDomains`]: pulumi
-                .output(ownDomains)
-                .apply((domains) => JSON.stringify(domains)),
+              [`${NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((domains) => JSON.stringify(domains)),
             }),
       },
       opts,

@@ -32,9 +32,7 @@ function replaceLeaves(value: unknown, from: unknown, to: unknown): unknown {
   if (value === from) return to;
   if (typeof value !== "object" || value === null || !containsLeaf(value, from)) return value;
   if (Array.isArray(value)) return value.map((inner) => replaceLeaves(inner, from, to));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, replaceLeaves(inner, from, to)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaceLeaves(inner, from, to)]));
 }
 
 function containsLeaf(value: object, searchedValue: unknown): boolean {
@@ -42,10 +40,7 @@ function containsLeaf(value: object, searchedValue: unknown): boolean {
   // Without a copy of thousands of values.
   for (const key in values) {
     const inner = values[key];
-    if (
-      inner === searchedValue ||
-      (typeof inner === "object" && inner !== null && containsLeaf(inner, searchedValue))
-    )
+    if (inner === searchedValue || (typeof inner === "object" && inner !== null && containsLeaf(inner, searchedValue)))
       return true;
   }
   return false;

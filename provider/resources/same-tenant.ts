@@ -194,9 +194,7 @@ export class SameTenant {
       };
     }
     const plannedFingerprint = this.#options.environment[PLANNED_FINGERPRINT];
-    if (
-      strangersAmong(plannedFingerprint === undefined ? [] : [plannedFingerprint], mailDomains).length > 0
-    ) {
+    if (strangersAmong(plannedFingerprint === undefined ? [] : [plannedFingerprint], mailDomains).length > 0) {
       return { sign: otherPeopleSign(mailDomains), way: "Where it is the right one, plan the rollout anew." };
     }
     const [foreignFingerprint] = this.accepts() ? [] : strangersAmong(this.#fingerprints.keys(), mailDomains);
@@ -226,10 +224,7 @@ export class SameTenant {
       isStillTenant(await tenant.identity("entries"), plannedFingerprint);
     if (this.#matchesPlan) return;
     const evidence = "it doesn't hold the entries or VIPs that were there when this rollout was planned";
-    this.#throwOtherTenant(
-      { sign: evidence, way: "Where it is the right one, plan the rollout again." },
-      tenant,
-    );
+    this.#throwOtherTenant({ sign: evidence, way: "Where it is the right one, plan the rollout again." }, tenant);
   }
 
   async #assertExpectedState(list: TenantList, tenant: Tenant, isRemoval: boolean): Promise<void> {
@@ -299,9 +294,7 @@ export class SameTenant {
   #throwOtherTenant({ sign, way }: TenantMismatch, { baseUrl }: Tenant): never {
     const outcomeText = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
     if (this.#hasThrown) {
-      throw new OtherTenantError(
-        `${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${outcomeText}`,
-      );
+      throw new OtherTenantError(`${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${outcomeText}`);
     }
     this.#hasThrown = true;
     const refreshNote =

@@ -203,8 +203,7 @@ export class ProviderSession implements Session {
 
   /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
   #getReviewedPlan(host: string): ReviewedPlan | undefined {
-    if (this.#cachedPlan?.host !== host)
-      this.#cachedPlan = { host, plan: readReviewedPlan(this.#environment, host) };
+    if (this.#cachedPlan?.host !== host) this.#cachedPlan = { host, plan: readReviewedPlan(this.#environment, host) };
     return this.#cachedPlan.plan;
   }
 }

@@ -122,9 +122,7 @@ export class TenantClaims {
     const identity =
       knownIdentity === undefined || isNothing(knownIdentity) ? await tenant.identity(list) : knownIdentity;
     const published = before?.declarations ?? new Set();
-    const unpublished = [...this.#declarations[list].values()].filter(
-      (candidate) => !published.has(candidate),
-    );
+    const unpublished = [...this.#declarations[list].values()].filter((candidate) => !published.has(candidate));
     if (unpublished.length > 0 || identity !== before?.identity) {
       for (const candidate of unpublished) published.add(candidate);
       this.#publishedClaims.set(list, { identity, declarations: published });
@@ -160,11 +158,7 @@ export class TenantClaims {
     }
   }
 
-  #addLine(
-    list: TenantList,
-    { baseUrl, apiKey }: Omit<ClaimedTenant, "identity">,
-    claim: Claim | undefined,
-  ): void {
+  #addLine(list: TenantList, { baseUrl, apiKey }: Omit<ClaimedTenant, "identity">, claim: Claim | undefined): void {
     const instance = this.#options.instance();
     const ownLine: ClaimLine = {
       session: this.#session,

@@ -34,11 +34,7 @@ export class RolloutContext {
   readonly defaultLog: (line: string) => void;
   readonly #sink: LogSink;
 
-  constructor(
-    journal: Journal,
-    { environment, commands, database, log }: Required<RolloutsOptions>,
-    sink: LogSink,
-  ) {
+  constructor(journal: Journal, { environment, commands, database, log }: Required<RolloutsOptions>, sink: LogSink) {
     this.journal = journal;
     this.environment = environment;
     this.commands = commands;

@@ -17,12 +17,7 @@ import type { Target } from "./model/target";
 import type { Task } from "./model/task";
 import { receiversOf } from "./notify/receivers";
 import type { MailOf } from "./planning/ask-mail";
-import {
-  type PlannedRollout,
-  type PlanRolloutOptions,
-  planRollout,
-  stackFilesOf,
-} from "./planning/plan-rollout";
+import { type PlannedRollout, type PlanRolloutOptions, planRollout, stackFilesOf } from "./planning/plan-rollout";
 import type { PlanTenant } from "./planning/plan-target";
 import { getReappliedChanges } from "./planning/reapplied-changes";
 import { PermitOffice } from "./rate-limit/permit-office";
@@ -96,9 +91,7 @@ export class RolloutPlanner {
       project,
       today,
       waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
-      ...(failureTolerance === undefined
-        ? {}
-        : { tolerated: toleratedOf(failureTolerance, selected.length) }),
+      ...(failureTolerance === undefined ? {} : { tolerated: toleratedOf(failureTolerance, selected.length) }),
       services: [...services],
       ...(notify === undefined ? {} : { notify }),
       keyVariables: keyVariablesOf(targets.targets),
@@ -126,12 +119,10 @@ export class RolloutPlanner {
     let known = 0;
     let accepting = "";
     for (;;) {
-      const rollback = await rollbackOf(journal, record, to, request, commands, replaced).catch(
-        (error: unknown) => {
-          if (accepting === "" || !(error instanceof RolloutError)) throw error;
-          throw new RolloutError(error.code, `${error.message}\n${accepting}`, { cause: error });
-        },
-      );
+      const rollback = await rollbackOf(journal, record, to, request, commands, replaced).catch((error: unknown) => {
+        if (accepting === "" || !(error instanceof RolloutError)) throw error;
+        throw new RolloutError(error.code, `${error.message}\n${accepting}`, { cause: error });
+      });
       if (known === 0) for (const note of rollback.notes) this.#context.log(note);
       const planned = await this.#planRollbackOnce(record, rollback, request).catch((error: unknown) => {
         const isAttributed = error instanceof SameTenantError && addReplaced(error, replaced);
@@ -145,9 +136,7 @@ export class RolloutPlanner {
       // Its key opens another tenant now: what is left is planned without it.
       if (planned !== undefined) await journal.forget(planned.id);
       known = replaced.size;
-      const names = rollback.declared.flatMap(({ name, stack }) =>
-        replaced.has(stack) ? [shellWord(name)] : [],
-      );
+      const names = rollback.declared.flatMap(({ name, stack }) => (replaced.has(stack) ? [shellWord(name)] : []));
       const condition = "where all that the tenant held then was replaced since";
       accepting = `Left out, because a key opens another tenant. ${acceptingIt(condition, this.#context.environment, names.join(","))}`;
     }
@@ -191,10 +180,7 @@ export class RolloutPlanner {
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<
-      PlanRequest,
-      "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
-    > &
+    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"> &
       Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
@@ -227,9 +213,7 @@ export class RolloutPlanner {
         ...withoutUndefined({ files, planTenant, memory, declaredStacks }),
       });
       const reappliedChanges =
-        spec.rollsBack === undefined
-          ? await getReappliedChanges(journal, plannedRollout.id, lockFindings)
-          : [];
+        spec.rollsBack === undefined ? await getReappliedChanges(journal, plannedRollout.id, lockFindings) : [];
       return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { again: reappliedChanges }) };
     } catch (error) {
       throw beforeAnything(error);
@@ -279,9 +263,7 @@ export class RolloutPlanner {
 function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>): boolean {
   for (const { read, known, unknown, wrong } of groups) {
     if (wrong.length === 0 || (read.length > 1 && wrong.length === read.length)) return false;
-    const owners = [...known, ...read.filter((target) => !wrong.includes(target))].map(({ name }) =>
-      quote(name),
-    );
+    const owners = [...known, ...read.filter((target) => !wrong.includes(target))].map(({ name }) => quote(name));
     const reason =
       unknown === undefined
         ? `its key opens the tenant of ${owners.join(", ")}`

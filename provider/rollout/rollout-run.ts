@@ -95,9 +95,7 @@ export class RolloutRun {
       }
       const recordedTargets = (await journal.tenants(id)).map(({ target }) => target);
       const current = currentTargets(record, recordedTargets);
-      const targets = (current?.targets ?? recordedTargets).filter(
-        ({ stack }) => current?.leftOut.has(stack) !== true,
-      );
+      const targets = (current?.targets ?? recordedTargets).filter(({ stack }) => current?.leftOut.has(stack) !== true);
       // Write access to the journal must not permit more than write access to the targets file.
       refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
       checkReach(environment, targets);
@@ -144,10 +142,7 @@ export class RolloutRun {
     requireSameBackend(id, spec, stateBackend(environment, projectFolder(spec.source)));
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
       const names = spec.waves.map(({ name }) => name).join(", ");
-      throw new RolloutError(
-        "ERR_ROLLOUT_NOT_FOUND",
-        `The rollout ${id} has no wave "${until}"; it has ${names}.`,
-      );
+      throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The rollout ${id} has no wave "${until}"; it has ${names}.`);
     }
     let beginLock = await journal.database.hold("begin", () => {});
     for (; beginLock === undefined; beginLock = await journal.database.hold("begin", () => {})) {
@@ -160,8 +155,7 @@ export class RolloutRun {
       const [rival] = await journal.rivals(id);
       if (rival !== undefined) throw await rivalError(rival, this.#context);
       const { rollsBack } = spec;
-      if (rollsBack !== undefined && (await this.#context.isHeld(rollsBack)))
-        throw underWayError(rollsBack, commands);
+      if (rollsBack !== undefined && (await this.#context.isHeld(rollsBack))) throw underWayError(rollsBack, commands);
       const tenants = await journal.tenants(id);
       const isNew = startedAtMs === undefined;
       const leavesLocks = !isNew || tenants.some(({ state }) => state === "pending");
@@ -195,16 +189,11 @@ export class RolloutRun {
   async #reclaimDead(ownId: string): Promise<void> {
     const { journal } = this.#context;
     for (const { id, state } of await journal.records()) {
-      if (id === ownId || (state === "running" && !(await this.#context.isHeld(id))))
-        await journal.reclaim(id);
+      if (id === ownId || (state === "running" && !(await this.#context.isHeld(id)))) await journal.reclaim(id);
     }
   }
 
-  async #conductWaves(
-    record: RolloutRecord,
-    request: RunRequest,
-    leavesLocks: boolean,
-  ): Promise<RolloutState> {
+  async #conductWaves(record: RolloutRecord, request: RunRequest, leavesLocks: boolean): Promise<RolloutState> {
     const { journal, environment, commands, log, database, isForWorkers } = this.#context;
     const { id, spec } = record;
     const broker = new PermitOffice(journal.database);
@@ -212,8 +201,7 @@ export class RolloutRun {
     const workspaces = new WorkPlaces(journal, environment);
     const requestContext: Reach = {
       environment,
-      permits: (target, isAllowed) =>
-        broker.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      permits: (target, isAllowed) => broker.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
       signal: request.aborted,
     };
     const addresses = new AddressHealth({ look: lookWith(requestContext) });

@@ -20,12 +20,7 @@ import { revertInGit } from "./rollback/revert-in-git";
 import type { FilesOf } from "./rollback/rollback";
 import { describeRival } from "./rollout-conflicts";
 import { RolloutContext, type RolloutsOptions } from "./rollout-context";
-import {
-  type PlannedRequest,
-  type PlanRequest,
-  type RollbackRequest,
-  RolloutPlanner,
-} from "./rollout-planner";
+import { type PlannedRequest, type PlanRequest, type RollbackRequest, RolloutPlanner } from "./rollout-planner";
 import { RolloutRun, type RunRequest } from "./rollout-run";
 import { keyVariablesOf } from "./stack/tenant-environment";
 import { readTargets } from "./targets/read-targets";
@@ -96,11 +91,7 @@ export class Rollouts {
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back;
    * (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
    */
-  async planRollback(
-    id: string,
-    to: FilesOf | undefined,
-    request: RollbackRequest = {},
-  ): Promise<PlannedRollout> {
+  async planRollback(id: string, to: FilesOf | undefined, request: RollbackRequest = {}): Promise<PlannedRollout> {
     return await new RolloutPlanner(this.#context).planRollback(id, to, request);
   }
 

@@ -98,8 +98,7 @@ function findCaller(store: Store, context: Context): Caller | undefined {
 
 /** @throws Refusal 401 (reference, "Authentication"). */
 function requireCaller(caller: Caller | undefined): Caller {
-  if (caller === undefined)
-    throw new Refusal(401, "the X-Api-Key header is missing or holds no valid API key");
+  if (caller === undefined) throw new Refusal(401, "the X-Api-Key header is missing or holds no valid API key");
   return caller;
 }
 

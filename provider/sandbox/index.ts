@@ -144,8 +144,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     vips: (tenant) => store.vipEmployees.page(getTenantId(tenant), { sort: "desc", ...NO_PAGING }).items,
     exclusions: (tenant) => store.vipEmployees.exclusions(getTenantId(tenant)),
     threats: (tenant) => store.threats.page(getTenantId(tenant), getFullPeriod(), NO_PAGING).items,
-    phishingReports: (tenant) =>
-      store.phishingReports.page(getTenantId(tenant), getFullPeriod(), NO_PAGING).items,
+    phishingReports: (tenant) => store.phishingReports.page(getTenantId(tenant), getFullPeriod(), NO_PAGING).items,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -162,10 +161,7 @@ function assertPort(port: number): void {
 }
 
 /** Resolves once the server accepts connections. */
-function startServer(
-  fetch: (request: Request) => Response | Promise<Response>,
-  port: number,
-): Promise<Server> {
+function startServer(fetch: (request: Request) => Response | Promise<Response>, port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     const options = {
       fetch,

@@ -59,10 +59,7 @@ export interface SandboxHooks {
    * Runs after the request is handled and its transaction is committed. If it returns a response, that replaces the
    * original.
    */
-  afterHandle?: (
-    request: ServiceRequest,
-    response: ServiceResponse,
-  ) => MaybeResponse | Promise<MaybeResponse>;
+  afterHandle?: (request: ServiceRequest, response: ServiceResponse) => MaybeResponse | Promise<MaybeResponse>;
 }
 
 /** Returns the {@link SandboxBehaviour} with all defaults filled in. */

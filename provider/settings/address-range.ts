@@ -146,9 +146,7 @@ const MAPPED_BASE = 0xffffn << 32n;
 /** Converts a range of IPv4-mapped addresses to a range of IPv4 addresses. */
 function unmapBounds({ width, first, last }: AddressBounds): AddressBounds {
   const isMapped = width === 128 && first >= MAPPED_BASE && last < MAPPED_BASE + (1n << 32n);
-  return isMapped
-    ? { width: 32, first: first - MAPPED_BASE, last: last - MAPPED_BASE }
-    : { width, first, last };
+  return isMapped ? { width: 32, first: first - MAPPED_BASE, last: last - MAPPED_BASE } : { width, first, last };
 }
 
 function formatCanonicalRange({ width, first, last }: AddressBounds): string {
@@ -156,7 +154,5 @@ function formatCanonicalRange({ width, first, last }: AddressBounds): string {
   const bits = size.toString(2).length - 1;
   const isPrefix = size === 1n << BigInt(bits) && first % size === 0n;
   const from = formatCanonicalAddress(buildAddress(first, width));
-  return isPrefix
-    ? `${from}/${width - bits}`
-    : `${from}-${formatCanonicalAddress(buildAddress(last, width))}`;
+  return isPrefix ? `${from}/${width - bits}` : `${from}-${formatCanonicalAddress(buildAddress(last, width))}`;
 }

@@ -23,12 +23,10 @@ export function commentRefusal(text: string): string | undefined {
   return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harmfulText}. Take it out`;
 }
 
-const printableText = z
-  .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
-  .check((context) => {
-    const message = commentRefusal(context.value);
-    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
-  });
+const printableText = z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
+  const message = commentRefusal(context.value);
+  if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+});
 
 export const comment = printableText
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
@@ -186,12 +184,10 @@ export function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailur
   const failures: ArgumentFailure[] = [];
   for (const issue of result.error.issues) {
     if (issue.code === "unrecognized_keys") {
-      for (const key of issue.keys)
-        failures.push({ property: key, reason: describeUnknownArgument(key, schema) });
+      for (const key of issue.keys) failures.push({ property: key, reason: describeUnknownArgument(key, schema) });
       continue;
     }
-    if (!isUnknownAt(raw, issue.path))
-      failures.push({ property: formatPath(issue.path), reason: issue.message });
+    if (!isUnknownAt(raw, issue.path)) failures.push({ property: formatPath(issue.path), reason: issue.message });
   }
   return failures;
 }
@@ -205,9 +201,7 @@ function isUnknownAt(raw: unknown, path: readonly PropertyKey[]): boolean {
 /** A path as Pulumi writes one. */
 function formatPath(path: readonly PropertyKey[]): string {
   return path
-    .map((step, index) =>
-      typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`,
-    )
+    .map((step, index) => (typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`))
     .join("");
 }
 

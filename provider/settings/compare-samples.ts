@@ -12,9 +12,7 @@ export function compareVips(
   if (countShared(one, other) > 0) return "some";
   // A sample proves nothing about hashes after its last one.
   const last = [one, other]
-    .flatMap((hashes) =>
-      hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
-    )
+    .flatMap((hashes) => (hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : []))
     .sort()[0];
   const isDecided = (hash: string): boolean => last === undefined || hash <= last;
   return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
@@ -27,10 +25,7 @@ type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
  * Returns the entry hashes of two readings, in samples of equal size. An id counts as unique if either reading classifies it as unique. The
  * other reading may have had too few ids to tell.
  */
-export function alignSamples(
-  one: TenantIdentity,
-  other: TenantIdentity,
-): readonly [EntryHashes, EntryHashes] {
+export function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
   const isSmall = [one, other].some(
     ({ entries, unique, counted }) =>
       unique.length <= SMALL_SAMPLE_SIZE &&
@@ -40,8 +35,7 @@ export function alignSamples(
   const getEntryHashes = (reading: TenantIdentity, otherReading: TenantIdentity): EntryHashes => {
     const isUnique = new Set(otherReading.unique);
     const promotedHashes = reading.counted.filter((hash) => isUnique.has(hash));
-    const unique =
-      promotedHashes.length === 0 ? reading.unique : [...reading.unique, ...promotedHashes].sort();
+    const unique = promotedHashes.length === 0 ? reading.unique : [...reading.unique, ...promotedHashes].sort();
     const counted = reading.counted.filter((hash) => !isUnique.has(hash));
     return isSmall
       ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }

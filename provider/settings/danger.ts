@@ -96,9 +96,7 @@ export function countDangers(transitions: readonly Transition[]): string | undef
 /** Describes the dangerous transitions that a truncated list hides: `among them 2 new allows`. */
 export function describeDangers(hidden: readonly Transition[]): string {
   const dangers = countDangers(hidden);
-  return dangers === undefined
-    ? "none of them a new allow, a removed deny or a removed VIP"
-    : `among them ${dangers}`;
+  return dangers === undefined ? "none of them a new allow, a removed deny or a removed VIP" : `among them ${dangers}`;
 }
 
 /** Counts the items that a truncated list hides, and names the dangerous ones: `40 more, among them 2 new allows`. */

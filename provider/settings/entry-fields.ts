@@ -120,9 +120,7 @@ type Fields = Readonly<Record<string, Field>>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** The fields of a {@link Standing}, computed once because lists have thousands of entries. */
-const ENTRY_STATE_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(
-  ([, { listedIn }]) => listedIn === "text",
-);
+const ENTRY_STATE_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
 const SENT_FIELDS = ENTRY_STATE_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
 /** The JSON schema of the part that is sent to the service. */
@@ -146,9 +144,7 @@ type SentState = { readonly [Name in SentField]?: unknown };
 /** Whether the service treats two states as equal. Each may be declared or a row of the service. */
 export function isSameStanding(one: SentState | undefined, other: SentState | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return SENT_FIELDS.every(([name, field]) =>
-    isSameValue(field, (one as Values)[name], (other as Values)[name]),
-  );
+  return SENT_FIELDS.every(([name, field]) => isSameValue(field, (one as Values)[name], (other as Values)[name]));
 }
 
 export type DetailName = Exclude<SentField, "list">;
@@ -163,9 +159,7 @@ export function differingDetails(one: SentState, other: SentState): readonly Det
 
 /** Returns the values sent to the service, in the form used for comparison. A missing value becomes an empty text. */
 export function comparedValues(entryState: SentState): readonly unknown[] {
-  return SENT_FIELDS.map(
-    ([name, { comparable = returnUnchanged }]) => comparable((entryState as Values)[name]) ?? "",
-  );
+  return SENT_FIELDS.map(([name, { comparable = returnUnchanged }]) => comparable((entryState as Values)[name]) ?? "");
 }
 
 function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object): Standing {
@@ -198,8 +192,7 @@ export function valuesOf(
 ): Record<string, unknown> {
   const names = filterFieldNames(
     fields,
-    (field, name) =>
-      field.change !== "none" && !isEmptyValue(field, values[name]) && isIncluded(field, values[name]),
+    (field, name) => field.change !== "none" && !isEmptyValue(field, values[name]) && isIncluded(field, values[name]),
   );
   return pick(values, names);
 }
@@ -252,8 +245,7 @@ export function changeBody(fields: Fields, stored: Values, inputs: Values): Reco
     if (field.wire === undefined || !isSentInChange(field)) continue;
     const desired = inputs[name];
     const actual = stored[field.wire] ?? (field.isOptionalInAnswers ? desired : undefined);
-    if (!isSameValue(field, actual, desired))
-      body[field.wire] = isEmptyValue(field, desired) ? field.cleared : desired;
+    if (!isSameValue(field, actual, desired)) body[field.wire] = isEmptyValue(field, desired) ? field.cleared : desired;
   }
   return body;
 }
@@ -299,10 +291,7 @@ function returnUnchanged(value: unknown): unknown {
   return value;
 }
 
-function filterFieldNames(
-  fields: Fields,
-  isSelected: (field: Field, name: string) => boolean,
-): readonly string[] {
+function filterFieldNames(fields: Fields, isSelected: (field: Field, name: string) => boolean): readonly string[] {
   return Object.keys(fields).filter((name) => isSelected(fields[name] as Field, name));
 }
 

@@ -16,9 +16,7 @@ export interface EntryValue {
 }
 
 /** The parsed value, or a sentence that tells the author why the text is invalid. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly reason: string };
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
 /**
  * Parses a domain, an IP address or a mailbox as a person wrote it.
@@ -30,9 +28,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
   if (parsed.ok) return parsed;
   const suggestion = probableValue(text);
-  return suggestion === undefined
-    ? parsed
-    : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
+  return suggestion === undefined ? parsed : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
 }
 
 /** Parses a mailbox address (`local@domain`) into its canonical form, or returns why it is invalid. */
@@ -116,12 +112,9 @@ function parseExactly(text: string): Parsed<EntryValue> {
     return buildParseFailure(`${quote(text)} is a URL, not a domain, an IP address or a mailbox`);
   if (text.includes("@")) {
     const mailbox = parseMailboxExactly(text);
-    return mailbox.ok
-      ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } }
-      : mailbox;
+    return mailbox.ok ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } } : mailbox;
   }
-  if (/^[^:]+:\d+$/.test(text))
-    return buildParseFailure(`${quote(text)} has a port; the service's list holds none`);
+  if (/^[^:]+:\d+$/.test(text)) return buildParseFailure(`${quote(text)} has a port; the service's list holds none`);
   if (isAddressLike(text)) return parseAddress(text);
   const domain = parseDomain(text);
   return domain.ok ? { ok: true, value: { entryType: "domain", canonical: domain.value } } : domain;
@@ -129,8 +122,7 @@ function parseExactly(text: string): Parsed<EntryValue> {
 
 function findSurroundingProblem(text: string): string | undefined {
   if (text !== text.trim()) return `${quote(text)} has white space around it`;
-  if (BREAK_CHARACTER.test(text))
-    return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
+  if (BREAK_CHARACTER.test(text)) return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
   if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} holds an invisible character`;
   return undefined;
 }
@@ -149,14 +141,10 @@ function parseAddress(text: string): Parsed<EntryValue> {
   const address = parseSingleAddress(text);
   if (address !== undefined) return { ok: true, value: { entryType: "ip", canonical: address } };
   if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
-    return buildParseFailure(
-      `${quote(text)} is a range of addresses; the service's list holds single addresses`,
-    );
+    return buildParseFailure(`${quote(text)} is a range of addresses; the service's list holds single addresses`);
   }
   if (isIP(text) === 6 && text.includes("%")) {
-    return buildParseFailure(
-      `${quote(text)} has a zone (what follows %), which means something on one machine only`,
-    );
+    return buildParseFailure(`${quote(text)} has a zone (what follows %), which means something on one machine only`);
   }
   const octalHint = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
   return buildParseFailure(`${quote(text)} is not an IP address${octalHint}`);
@@ -180,8 +168,7 @@ function parseMailboxExactly(text: string): Parsed<string> {
       `${quote(text)} is not a mailbox: ${quote(text.slice(0, atSign))} can't stand before its @`,
     );
   }
-  if (Buffer.byteLength(local) > 64)
-    return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
+  if (Buffer.byteLength(local) > 64) return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
   const domain = parseDomain(text.slice(atSign + 1));
   if (!domain.ok) return buildParseFailure(`${quote(text)} is not a mailbox: ${domain.reason}`);
   return { ok: true, value: `${local}@${domain.value}` };
@@ -200,30 +187,21 @@ function parseDomain(text: string): Parsed<string> {
   const invalidCharacter = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
   if (invalidCharacter !== undefined) {
     const hint = /[\s,;]/.test(invalidCharacter) ? " (one entry holds one value)" : "";
-    return buildParseFailure(
-      `${quote(text)} is not a domain: it holds ${describeCharacter(invalidCharacter)}${hint}`,
-    );
+    return buildParseFailure(`${quote(text)} is not a domain: it holds ${describeCharacter(invalidCharacter)}${hint}`);
   }
   if (/^[.]/.test(text)) return buildParseFailure(`${quote(text)} is not a domain: it starts with a dot`);
   const ascii = domainToASCII(text.normalize("NFC")).replace(/\.$/, "");
-  if (ascii === "")
-    return buildParseFailure(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
+  if (ascii === "") return buildParseFailure(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
   if (ascii.length > 253) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
   const labels = ascii.split(".");
   for (const label of labels) {
     if (label === "") return buildParseFailure(`${quote(text)} is not a domain: two dots follow each other`);
     if (label.length > 63)
-      return buildParseFailure(
-        `${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`,
-      );
+      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`);
     if (/^-|-$/.test(label))
-      return buildParseFailure(
-        `${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`,
-      );
+      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`);
     if (!/^[a-z0-9_-]+$/.test(label)) {
-      return buildParseFailure(
-        `${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`,
-      );
+      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`);
     }
   }
   const topLabel = labels.at(-1) ?? "";
@@ -231,9 +209,7 @@ function parseDomain(text: string): Parsed<string> {
     return buildParseFailure(`${quote(text)} is not a domain: none ends in ${quote(topLabel)}`);
   if (labels.length === 1) {
     const isTopLevel = parseHost(ascii).isIcann === true;
-    const reason = isTopLevel
-      ? "it is a top-level domain, and would stand for all below it"
-      : "it has no dot";
+    const reason = isTopLevel ? "it is a top-level domain, and would stand for all below it" : "it has no dot";
     return buildParseFailure(`${quote(text)} is not a whole domain: ${reason}`);
   }
   return { ok: true, value: ascii };

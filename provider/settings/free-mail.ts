@@ -22,9 +22,7 @@ export function isFreeMail(domain: string): boolean {
  * services don't count: few are that large, and denying them is sensible.
  */
 export function isLargeFreeMail(domain: string): boolean {
-  largeProviderNames ??= new Set(
-    (require("email-providers/common.json") as string[]).map(getMailProviderName),
-  );
+  largeProviderNames ??= new Set((require("email-providers/common.json") as string[]).map(getMailProviderName));
   return isFreeMail(domain) && largeProviderNames.has(getMailProviderName(domain));
 }
 

@@ -39,13 +39,7 @@ export const SAMPLE_SIZE = 32;
 export const SMALL_SAMPLE_SIZE = 8;
 
 /** Returns the hash of a row; undefined if it has no creation date. */
-export function hashEntry({
-  id,
-  entry_type,
-  value,
-  created_at,
-  created_by,
-}: IdentifyingEntry): string | undefined {
+export function hashEntry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): string | undefined {
   if (created_at == null || created_at === "") return undefined;
   return hashParts("entry", id, created_at, created_by ?? "", entry_type, value);
 }

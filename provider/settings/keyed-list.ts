@@ -65,8 +65,7 @@ export function keyOfEntry(entry: {
   const value = canonicalValue(entry.value);
   const qualifiers = [];
   if (entry.verdictScope !== DEFAULT_VERDICT_SCOPE) qualifiers.push(escapeKeyPart(entry.verdictScope));
-  if (inferEntryType(value) !== entry.entryType)
-    qualifiers.push(`${TYPE_PREFIX}${escapeKeyPart(entry.entryType)}`);
+  if (inferEntryType(value) !== entry.entryType) qualifiers.push(`${TYPE_PREFIX}${escapeKeyPart(entry.entryType)}`);
   return escapeKeyPart(value) + (qualifiers.length === 0 ? "" : ` (${qualifiers.join(", ")})`);
 }
 
@@ -142,10 +141,7 @@ function formatBracketFields(
 }
 
 /** Parses the fields between brackets. Fields that this release knows get their argument names. */
-function decodeBracketFields(
-  brackets: Brackets,
-  text: string,
-): Standing & { readonly unknown?: UnknownFields } {
+function decodeBracketFields(brackets: Brackets, text: string): Standing & { readonly unknown?: UnknownFields } {
   if (text === "") return {};
   const values: Record<string, unknown> = {};
   const unknown: Record<string, string> = {};
@@ -200,10 +196,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
 /** Returns another key for an entry whose key is taken, for example by the same value on the other list. */
 export function anotherKey(key: string, list: string, isTaken: (key: string) => boolean): string {
   const { name, qualifiers } = splitKey(key);
-  const allQualifiers = [
-    ...(qualifiers === undefined ? [] : [qualifiers]),
-    `${ALSO_PREFIX}${escapeKeyPart(list)}`,
-  ];
+  const allQualifiers = [...(qualifiers === undefined ? [] : [qualifiers]), `${ALSO_PREFIX}${escapeKeyPart(list)}`];
   for (let count = 1; ; count += 1) {
     const alternateKey = `${name} (${allQualifiers.join(", ")}${count === 1 ? "" : `, ${ALSO_PREFIX}${count}`})`;
     if (!isTaken(alternateKey)) return alternateKey;
@@ -247,9 +240,7 @@ export function keyOfVip(email: string): string {
 export function textOfVip(vip: EncodableFields): string {
   const comment = canonicalComment(vip.comment);
   const fields = formatBracketFields(VIP_BRACKETS, vip);
-  return [...fields, FIELD_LIKE_START.test(comment) ? `\\${comment}` : comment]
-    .filter((part) => part !== "")
-    .join(" ");
+  return [...fields, FIELD_LIKE_START.test(comment) ? `\\${comment}` : comment].filter((part) => part !== "").join(" ");
 }
 
 const TYPE_PREFIX = "type ";

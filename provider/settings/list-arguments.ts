@@ -70,9 +70,7 @@ const wholeNumberSchema = z
   .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 const listOptions = {
-  ignore: patternsSchema
-    .describe("What is never touched, whatever the mode, unless it is declared.")
-    .optional(),
+  ignore: patternsSchema.describe("What is never touched, whatever the mode, unless it is declared.").optional(),
   protect: patternsSchema
     .describe("What must be declared: each pattern by at least one, and none that it names may go.")
     .optional(),
@@ -197,10 +195,8 @@ export const ENTRIES: ListKind = {
       const refusal = commentRefusal(raw);
       if (refusal !== undefined) return [{ property: "", reason: refusal }];
       const entry = readEntry(key, raw);
-      if (entry === undefined || isUnmanaged(raw))
-        return [{ property: "", reason: describeInvalidEntryText(raw) }];
-      if (entry.unknown !== undefined)
-        return [{ property: "", reason: describeUnknownFields(raw, entry.unknown) }];
+      if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: describeInvalidEntryText(raw) }];
+      if (entry.unknown !== undefined) return [{ property: "", reason: describeUnknownFields(raw, entry.unknown) }];
       const { entryType: _inferred, ...rest } = entry;
       return parseElementObject(rest);
     }
@@ -267,8 +263,7 @@ function parseElementObject(raw: RawArguments, mapKey?: string): Element {
   const sourceText = value as string;
   const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
   const text = textOfEntry({ list: list as string, ...knownInputs });
-  if (Object.keys(knownInputs).length === Object.keys(inputs).length)
-    return { key, text, written: sourceText };
+  if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, written: sourceText };
   // Without the reason, it could seem that nobody accepts the risk.
   const isRiskKnown = inputs["acceptRisk"] !== UNKNOWN;
   return { key, text: UNKNOWN, ...(isRiskKnown ? { knownText: text } : {}), written: sourceText };
@@ -283,11 +278,7 @@ function describeKeyMismatch(
   if (key === undefined || typeof value !== "string" || value === key) return undefined;
   const keyResult = parse(key);
   const valueResult = parse(value);
-  if (
-    !keyResult.ok ||
-    !valueResult.ok ||
-    JSON.stringify(keyResult.value) === JSON.stringify(valueResult.value)
-  )
+  if (!keyResult.ok || !valueResult.ok || JSON.stringify(keyResult.value) === JSON.stringify(valueResult.value))
     return undefined;
   return `is ${quote(value)}, but its key names ${quote(key)}; one of the two is a slip`;
 }
@@ -354,8 +345,7 @@ export const MEMBERS: ListKind = {
   exampleKey: "ceo@company.example",
   subject: (key) => key,
   describe: (key) => key,
-  clash: (first, second) =>
-    `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
+  clash: (first, second) => `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
 };
 
 /** A member whose element is a text: a mailbox, or what a keyed list says of one. */

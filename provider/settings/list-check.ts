@@ -35,8 +35,7 @@ export function checkList(
       reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
     });
   }
-  const contentResult =
-    content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
+  const contentResult = content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
   failures.push(...contentResult.failures);
   const inputs = { ...presentArguments, [kind.property]: contentResult.keyed };
   if (prunes(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
@@ -46,8 +45,7 @@ export function checkList(
     });
   }
   // Values unknown during a preview are checked in the update, before any write.
-  const isKnown =
-    !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
+  const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
   if (failures.length === 0 && isKnown) {
     failures.push(...judge(kind, inputs, contentResult.keyed as KeyedList, previous));
   }
@@ -74,13 +72,11 @@ function parseContent(
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const checkRisk = (key: string, text: string | typeof UNKNOWN, location: () => string): void => {
-    const reason =
-      ownDomains === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, ownDomains);
+    const reason = ownDomains === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, ownDomains);
     if (reason !== undefined) failures.push({ property: location(), reason });
   };
   if (isObject(content) && kind.isKeyed(content)) {
-    for (const key of Object.keys(content))
-      checkRisk(key, content[key] as string, () => keyPath(property, key));
+    for (const key of Object.keys(content)) checkRisk(key, content[key] as string, () => keyPath(property, key));
     return { keyed: sortedByKey(content), failures };
   }
   const byKey = new Map<string, Placed>();
@@ -99,9 +95,7 @@ function parseContent(
       const located = { ...element, place: location };
       const subject = kind.subject(element.key);
       const sameSubject = bySubject.get(subject) ?? [];
-      const clash = sameSubject
-        .map((first) => kind.clash(first, located))
-        .find((reason) => reason !== undefined);
+      const clash = sameSubject.map((first) => kind.clash(first, located)).find((reason) => reason !== undefined);
       bySubject.set(subject, [...sameSubject, located]);
       if (clash === undefined) byKey.set(element.key, located);
       else failures.push({ property: location, reason: `${quote(element.written)} ${clash}` });

@@ -65,8 +65,7 @@ function hasAddedWords({ looks, shape }: DomainName, ownName: DomainName): boole
 
 function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
   const shortest = Math.min(one.shape.length, ownName.shape.length);
-  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.shape.length - ownName.shape.length) > 1)
-    return false;
+  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.shape.length - ownName.shape.length) > 1) return false;
   const isWord = one.shape.length === ownName.shape.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
   // Many four-letter words differ in one letter, so a different suffix rules out suspicion.
   if (isWord && one.suffix !== ownName.suffix) return false;
@@ -91,8 +90,7 @@ function computeAppearance(name: string): string {
   if (!/[01]|rn|vv|^xn--/.test(name)) return name;
   const unicode = name.startsWith("xn--") ? domainToUnicode(name) || name : name;
   let appearance = "";
-  for (const character of unicode)
-    appearance += ASCII_BY_CONFUSABLE.get(character) ?? stripAccents(character);
+  for (const character of unicode) appearance += ASCII_BY_CONFUSABLE.get(character) ?? stripAccents(character);
   return appearance.replaceAll("rn", "m").replaceAll("vv", "w");
 }
 

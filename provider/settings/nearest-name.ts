@@ -14,9 +14,7 @@ export function nearestName(
   const bareInput = normalizeBareName(input);
   const alias = Object.hasOwn(aliases, bareInput) ? aliases[bareInput] : undefined;
   const byBare = new Map(
-    known
-      .map((name) => [normalizeBareName(name), name] as const)
-      .filter(([bare]) => !isSibling(bare, bareInput)),
+    known.map((name) => [normalizeBareName(name), name] as const).filter(([bare]) => !isSibling(bare, bareInput)),
   );
   const exactMatch = byBare.get(bareInput) ?? known.find((name) => name === alias);
   if (exactMatch !== undefined) return exactMatch;

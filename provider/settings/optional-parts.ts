@@ -58,10 +58,7 @@ export function installCommand(feature: OptionalPart): string {
  *
  * @param packages the packages of the feature, if already known.
  */
-export function missing(
-  feature: OptionalPart,
-  packages = packagesOf(feature),
-): MissingPackageError | undefined {
+export function missing(feature: OptionalPart, packages = packagesOf(feature)): MissingPackageError | undefined {
   const incompatible = packages.filter(({ isFit }) => !isFit);
   if (incompatible.length === 0) return undefined;
   const descriptions = incompatible.map(

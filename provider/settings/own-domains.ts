@@ -66,13 +66,9 @@ export const NO_OWN_DOMAINS = new OwnDomains([]);
 
 /** Parses a list of domains: a JSON array, or separated by commas. The reason names the invalid ones. */
 export function parseOwnDomains(text: string): Parsed<readonly string[]> {
-  const items = text.trim().startsWith("[")
-    ? parseJsonList(text)
-    : text.split(",").map((item) => item.trim());
+  const items = text.trim().startsWith("[") ? parseJsonList(text) : text.split(",").map((item) => item.trim());
   if (items === undefined) {
-    return buildParseFailure(
-      `is ${quote(text)}; write the domains with commas between, or as a JSON array of texts`,
-    );
+    return buildParseFailure(`is ${quote(text)}; write the domains with commas between, or as a JSON array of texts`);
   }
   const domains = new Set<string>();
   for (const item of items) {
@@ -82,9 +78,7 @@ export function parseOwnDomains(text: string): Parsed<readonly string[]> {
     const { entryType, canonical } = parsed.value;
     if (entryType !== "domain") return buildParseFailure(`holds ${quote(item)}, which is no domain`);
     if (isPublicSuffix(canonical)) {
-      return buildParseFailure(
-        `holds ${quote(item)}, below which everybody can have a domain; write your own in full`,
-      );
+      return buildParseFailure(`holds ${quote(item)}, below which everybody can have a domain; write your own in full`);
     }
     domains.add(canonical);
   }

@@ -27,8 +27,7 @@ export function parsePattern(text: string): Parsed<Pattern> {
   }
   const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
   const restrictedList = LISTS.find((candidate) => candidate === list?.toLowerCase());
-  if (valueText === "")
-    return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
+  if (valueText === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
   const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
   if (valueText.includes("/") && matchesRange === undefined) {
     return { ok: false, reason: `${quote(text)} is no range of IP addresses; write it as 192.0.2.0/24` };
@@ -52,9 +51,7 @@ function createRangeMatcher(text: string): ValueMatcher | undefined {
     if (range.includes(value)) return true;
     // Declared entries are never ranges, but the service may hold ranges.
     const entryRange = /[/-]/.test(value) ? parseAddressRange(value) : undefined;
-    return (
-      entryRange?.width === range.width && range.first <= entryRange.first && entryRange.last <= range.last
-    );
+    return entryRange?.width === range.width && range.first <= entryRange.first && entryRange.last <= range.last;
   };
 }
 

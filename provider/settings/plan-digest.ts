@@ -56,9 +56,7 @@ export function hashOfTenant(host: string, stack: string | undefined): string {
 export function hashOfTouched(changes: readonly Touched[]): string {
   const lines = changes.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, encodeState(before), encodeState(after)]),
-    ...mayReplace.map((other) =>
-      JSON.stringify([kind, key, "replaces", other.key, encodeState(other.before)]),
-    ),
+    ...mayReplace.map((other) => JSON.stringify([kind, key, "replaces", other.key, encodeState(other.before)])),
   ]);
   return hashOf(lines.sort());
 }

@@ -78,10 +78,7 @@ interface ExceededLimit {
   readonly remedies: readonly string[];
 }
 
-function findExceededLimit(
-  { removed, before, after }: Removals,
-  limits: RemovalLimits,
-): ExceededLimit | undefined {
+function findExceededLimit({ removed, before, after }: Removals, limits: RemovalLimits): ExceededLimit | undefined {
   const count = removed.length;
   const { maxRemovals, maxRemovalFraction } = limits;
   const fraction = count / before;

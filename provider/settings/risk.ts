@@ -67,10 +67,7 @@ export interface RiskSubject {
  * Lists the risks of an entry: it could allow or block mail that nobody intended. This is a pure function. Without own domains, it skips
  * the checks that depend on them. Only a service can hold ranges and wildcards; their risks are those of everything that they cover.
  */
-export function risksOf(
-  { list, value, entryType }: RiskSubject,
-  ownDomains: OwnDomains = NO_OWN_DOMAINS,
-): Risk[] {
+export function risksOf({ list, value, entryType }: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): Risk[] {
   if (entryType === "ip") {
     return list === "allow" && !isSingleSender(value) ? [{ code: "allow-private-address" }] : [];
   }
@@ -79,16 +76,13 @@ export function risksOf(
   const domain = wildcard?.domain ?? value.slice(value.lastIndexOf("@") + 1);
   const isWholeDomain = entryType === "domain" || wildcard !== undefined;
   if (list === "allow" && wildcard?.domain === "") return [{ code: "allow-public-suffix" }];
-  if (list === "allow" && isWholeDomain && isPublicSuffix(domain))
-    risks.push({ code: "allow-public-suffix" });
+  if (list === "allow" && isWholeDomain && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
   if (list === "allow" && isWholeDomain && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
   if (list === "deny" && isWholeDomain && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
   const ownDomain = ownDomains.holding(domain) ?? (isWholeDomain ? ownDomains.below(domain) : undefined);
   if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
   const imitatedDomain = list === "allow" ? ownDomains.lookAlikeOf(domain) : undefined;
-  return imitatedDomain === undefined
-    ? risks
-    : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
+  return imitatedDomain === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
 }
 
 /** Returns why an entry is refused until a person accepts its risk. Undefined if it has no risk. */

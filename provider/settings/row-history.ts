@@ -84,9 +84,7 @@ export class RowHistoryReader {
   }
 
   #trimSmallest(): void {
-    this.#smallest = [...new Map(this.#smallest)]
-      .sort(([one], [other]) => one - other)
-      .slice(0, MAX_SMALLEST);
+    this.#smallest = [...new Map(this.#smallest)].sort(([one], [other]) => one - other).slice(0, MAX_SMALLEST);
   }
 
   #trimOldest(): void {

@@ -17,8 +17,7 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
 }
 
 /** Matches passwords even in addresses that URL parsers reject: the socket address `postgres://user:password@/database` has no host. */
-const PASSWORD_PATTERN =
-  /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
+const PASSWORD_PATTERN = /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
 
 function findPasswords(value: string): readonly string[] {
   return [...value.matchAll(PASSWORD_PATTERN)].flatMap(([password]) => {
@@ -42,7 +41,5 @@ export function withoutPassword(address: string, replacement: string): string {
 
 /** Masks the secrets in a text. */
 export function without(secrets: readonly string[], text: string): string {
-  return secrets
-    .filter((secret) => secret !== "")
-    .reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
+  return secrets.filter((secret) => secret !== "").reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

@@ -79,9 +79,7 @@ export class IdentityReader {
    * @param serviceTimeMs the service's clock when the reading began, if known.
    */
   identity(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
-    const rows = this.#rows
-      .hashes()
-      .map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
+    const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
     const hashes = rows.map(([hash]) => hash);
     const isCounted = rows.length > 0 && areCounters(rows.map(([, id]) => id));
     const history = this.#history.history(serviceTimeMs);
@@ -150,9 +148,7 @@ function filterHashes(
  *
  * @param readings by any key, for example the tenant's name.
  */
-export function findSameTenants<T>(
-  readings: ReadonlyMap<T, TenantIdentity>,
-): readonly (readonly [T, T, ...T[]])[] {
+export function findSameTenants<T>(readings: ReadonlyMap<T, TenantIdentity>): readonly (readonly [T, T, ...T[]])[] {
   const allReadings = [...readings];
   const order = new Map(allReadings.map(([one], index) => [one, index]));
   const groups = new Map<T, T[]>();
@@ -190,9 +186,7 @@ export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolea
 }
 
 /** Lists the pairs that share a hash. Readings without a shared hash can't belong to the same tenant. */
-function* listCandidatePairs<T>(
-  readings: readonly (readonly [T, TenantIdentity])[],
-): Iterable<readonly [T, T]> {
+function* listCandidatePairs<T>(readings: readonly (readonly [T, TenantIdentity])[]): Iterable<readonly [T, T]> {
   const holders = new Map<string, number[]>();
   for (const [index, [, { address, unique, counted, people = [] }]] of readings.entries()) {
     const paired = new Set<number>();
@@ -239,11 +233,7 @@ export function isTenantOfReading(
 }
 
 /** Whether a reading shares nothing with the earlier reading of its tenant, but something with a reading of another tenant. */
-export function isReplacedBy(
-  current: TenantIdentity,
-  earlier: TenantIdentity,
-  other: TenantIdentity,
-): boolean {
+export function isReplacedBy(current: TenantIdentity, earlier: TenantIdentity, other: TenantIdentity): boolean {
   if (current.address !== other.address || compareVips(current, other) === "none") return false;
   return countAllShared(current, earlier) === 0 && countAllShared(current, other) > 0;
 }
@@ -322,9 +312,7 @@ function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first:
     ([readingKey, { address, numbers: ids }]) =>
       readingKey !== first && readingKey !== second && address === one?.address && ids.length > 0,
   );
-  return (
-    thirdReadings.length > 0 && thirdReadings.every(([, { numbers: ids }]) => countShared(ids, numbers) === 0)
-  );
+  return thirdReadings.length > 0 && thirdReadings.every(([, { numbers: ids }]) => countShared(ids, numbers) === 0);
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);

@@ -42,9 +42,7 @@ function isPublicDomain(domain: string): boolean {
 
 /** Returns the domain of each valid mailbox. */
 function listMailboxDomains(mailboxes: Iterable<string | undefined>): string[] {
-  return [...mailboxes].flatMap((mailbox) =>
-    mailbox === undefined ? [] : (parseMailboxDomain(mailbox) ?? []),
-  );
+  return [...mailboxes].flatMap((mailbox) => (mailbox === undefined ? [] : (parseMailboxDomain(mailbox) ?? [])));
 }
 
 function parseMailboxDomain(text: string): string | undefined {
@@ -75,8 +73,7 @@ const FINGERPRINT_PATTERN = /^[\w-]{3}(?:[\w-]{4}){1,8}$/;
 export function fingerprintOf({ domains }: People, before?: string): string | undefined {
   const [salt = "", ...known] = splitFingerprint(before);
   if (domains.size === 0) return known.length === 0 ? undefined : before;
-  const usedSalt =
-    salt === "" ? crypto.randomBytes(SALT_LENGTH).toString("base64url").slice(0, SALT_LENGTH) : salt;
+  const usedSalt = salt === "" ? crypto.randomBytes(SALT_LENGTH).toString("base64url").slice(0, SALT_LENGTH) : salt;
   const currentHashes = new Set([...domains].map((domain) => hashDomain(domain, usedSalt)));
   const addedHashes = [...currentHashes].filter((hash) => !known.includes(hash)).sort();
   const pastHashes = known.filter((hash) => !currentHashes.has(hash));

@@ -6,9 +6,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MAX_DAYS = 3_660;
 
 /** The last day of a term, `2026-12-23` or `never`. If the term is invalid, the reason, as the end of a sentence. */
-export type Term =
-  | { readonly ok: true; readonly value: string }
-  | { readonly ok: false; readonly reason: string };
+export type Term = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly reason: string };
 
 /**
  * Parses a term as a person writes it: `30d`, `6w`, a day such as `2026-12-31`, or `never`. Settings files accept only days, so that their
@@ -20,8 +18,7 @@ export function parseTerm(text: string, today: string): Term {
   if (text === "never") return { ok: true, value: text };
   const days = parseDays(text);
   if (days !== undefined) {
-    if (days > MAX_DAYS)
-      return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
+    if (days > MAX_DAYS) return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
     return { ok: true, value: formatUtcDay(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
   }
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;

@@ -54,10 +54,7 @@ const COMMAND_PATTERN = [
   ...PULUMI_UNKNOWNS.map((unknown) => `${unknown.slice(0, 1)}(?=${unknown.slice(1)})`),
 ].join("|");
 
-const UNPRINTABLE_PATTERN = new RegExp(
-  String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|${COMMAND_PATTERN}`,
-  "gimu",
-);
+const UNPRINTABLE_PATTERN = new RegExp(String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|${COMMAND_PATTERN}`, "gimu");
 
 /** A comment may contain line ends, tabs, and characters that join or order the letters of a script. */
 const HARMFUL_PATTERN = new RegExp(
@@ -80,9 +77,7 @@ export function percentEncoded(text: string): string {
 
 /** Escapes the characters that {@link printable} escapes in JSON text, without changing its meaning. */
 export function printableJson(json: string): string {
-  return json.replace(UNPRINTABLE_PATTERN, (character) =>
-    character === "\n" ? character : escapeUnicode(character),
-  );
+  return json.replace(UNPRINTABLE_PATTERN, (character) => (character === "\n" ? character : escapeUnicode(character)));
 }
 
 /** Formats the JSON output of a command: indented, escaped as in {@link printableJson}, with a newline at the end. */
@@ -166,11 +161,7 @@ export function describeTextChange(sent: string, stored: string): string {
 }
 
 /** Formats the first five items and the number of remaining ones: `a, b, c, d, e, … and 3 more`. */
-export function formatFirst<Item>(
-  items: readonly Item[],
-  format: (item: Item) => string,
-  separator = ", ",
-): string {
+export function formatFirst<Item>(items: readonly Item[], format: (item: Item) => string, separator = ", "): string {
   const first = items.slice(0, 5).map(format).join(separator);
   return items.length > 5 ? `${first}${separator}… and ${items.length - 5} more` : first;
 }

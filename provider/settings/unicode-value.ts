@@ -8,7 +8,5 @@ export function unicodeOf(value: string): string | undefined {
   if (!/(?:^|[.@])xn--/i.test(value)) return undefined;
   const domainStart = value.lastIndexOf("@") + 1;
   const domain = domainToUnicode(value.slice(domainStart));
-  return domain === "" || domain === value.slice(domainStart)
-    ? undefined
-    : `${value.slice(0, domainStart)}${domain}`;
+  return domain === "" || domain === value.slice(domainStart) ? undefined : `${value.slice(0, domainStart)}${domain}`;
 }

@@ -51,15 +51,12 @@ export interface MisspeltVariable {
  * Finds variables that are probably misspelt, if the variable they resemble isn't set. Other names may be intentional, such as one tenant's
  * key in `EMAIL_SECURITY_API_KEY_ACME`.
  */
-export function misspeltVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-): MisspeltVariable[] {
+export function misspeltVariables(environment: Readonly<Record<string, string | undefined>>): MisspeltVariable[] {
   return Object.keys(environment).flatMap((actualName) => {
     if (!actualName.toUpperCase().startsWith(PREFIX) || !environment[actualName]) return [];
     const name = actualName.slice(PREFIX.length);
     const suggestion = slipOf(name, VARIABLES);
-    if (suggestion === undefined || name.startsWith(`${suggestion}_`) || environment[PREFIX + suggestion])
-      return [];
+    if (suggestion === undefined || name.startsWith(`${suggestion}_`) || environment[PREFIX + suggestion]) return [];
     return [{ written: actualName, meant: PREFIX + suggestion }];
   });
 }

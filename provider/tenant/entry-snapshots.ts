@@ -21,8 +21,7 @@ export class EntrySnapshots {
   ) {
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
-        read: () =>
-          readWriteLock.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
+        read: () => readWriteLock.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
         key: (row) => row.id,
         name: keyOfValue,
         isShown: (row, rows) => isSameEntry(rows.get(row.id), row),

@@ -32,14 +32,10 @@ export function withKey(query: EntryQuery): KeyedQuery {
 }
 
 /** Returns the row that matches a query, from the snapshots of both lists. */
-export function entryIn(
-  lists: readonly Rows<AllowDenyEntryRow>[],
-  query: KeyedQuery,
-): AllowDenyEntryRow | undefined {
+export function entryIn(lists: readonly Rows<AllowDenyEntryRow>[], query: KeyedQuery): AllowDenyEntryRow | undefined {
   const rows = ofValue(query, lists);
   // An entry of another scope is a different entry. An entry without a scope may match any.
-  const isOfScope = (row: AllowDenyEntryRow) =>
-    (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
+  const isOfScope = (row: AllowDenyEntryRow) => (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
   return rows.find(({ id }) => id === query.id) ?? rows.find(isOfScope);
 }
 
@@ -48,10 +44,7 @@ export function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRo
   const entries = lists.flatMap((rows) => rows.named(query.key));
   if (entries.length < 2) return entries;
   return writtenSoFirst(
-    [
-      ...entries.filter((row) => row.list === query.list),
-      ...entries.filter((row) => row.list !== query.list),
-    ],
+    [...entries.filter((row) => row.list === query.list), ...entries.filter((row) => row.list !== query.list)],
     query.value,
   );
 }

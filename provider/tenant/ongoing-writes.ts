@@ -25,10 +25,7 @@ export class OngoingWrites {
   }
 
   /** Finds a row. If that row is being removed, waits for the removal and looks again. */
-  async findSettled<Row>(
-    find: () => Promise<Row | undefined>,
-    getKey: (row: Row) => string,
-  ): Promise<Row | undefined> {
+  async findSettled<Row>(find: () => Promise<Row | undefined>, getKey: (row: Row) => string): Promise<Row | undefined> {
     for (;;) {
       const row = await find();
       const ongoingRemoval = row === undefined ? undefined : this.#removals.get(getKey(row));

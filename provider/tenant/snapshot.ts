@@ -134,8 +134,7 @@ export class Snapshot<Row> {
     const { isShown, overlay } = this.#options;
     this.#applyToReads((getRows) => getRows.set(getKey, row));
     this.#addPendingWrite(getKey, {
-      isShown: (getRows) =>
-        isShown === undefined ? getRows.get(getKey) !== undefined : isShown(row, getRows),
+      isShown: (getRows) => (isShown === undefined ? getRows.get(getKey) !== undefined : isShown(row, getRows)),
       overlay: (getRows) => (overlay === undefined ? getRows.set(getKey, row) : overlay(row, getRows)),
     });
   }
@@ -218,9 +217,7 @@ export class Snapshot<Row> {
   #getYoung(): SnapshotRead<Row> | undefined {
     const now = this.#options.now();
     const isYoung =
-      this.#latest !== undefined &&
-      now - this.#lastUsedAt <= MAX_IDLE_MS &&
-      now - this.#latest.readAt <= MAX_AGE_MS;
+      this.#latest !== undefined && now - this.#lastUsedAt <= MAX_IDLE_MS && now - this.#latest.readAt <= MAX_AGE_MS;
     return isYoung ? this.#latest : undefined;
   }
 

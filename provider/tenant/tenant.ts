@@ -56,12 +56,7 @@ export class Tenant {
   readonly #vipBatches: VipBatches;
   readonly #writes = new OngoingWrites();
 
-  constructor({
-    client,
-    now = () => performance.now(),
-    sleep = realSleep,
-    gather = gatherForAMoment,
-  }: TenantOptions) {
+  constructor({ client, now = () => performance.now(), sleep = realSleep, gather = gatherForAMoment }: TenantOptions) {
     const entryTurns = new Turns();
     const vipTurns = new Turns();
     this.#client = client;
@@ -202,10 +197,7 @@ export class Tenant {
    * @param isMeant called with the current entry once no other write of it is in progress. False keeps the entry and returns
    * "changed".
    */
-  async deleteEntry(
-    id: string,
-    isMeant: (row: AllowDenyEntryRow) => boolean = () => true,
-  ): Promise<Deletion> {
+  async deleteEntry(id: string, isMeant: (row: AllowDenyEntryRow) => boolean = () => true): Promise<Deletion> {
     return await this.#writes.inSequence(id, async () => {
       const row = this.knownEntry(id);
       if (row !== undefined && !isMeant(row)) return "changed";
@@ -298,13 +290,10 @@ export class Tenant {
     list: "entries" | "vips",
     things: Iterable<{ readonly target: { readonly value: string } }>,
   ): Promise<boolean> {
-    const lists =
-      list === "vips" ? [await this.#vips.rows()] : await this.#entries.readBoth((one) => one.rows());
+    const lists = list === "vips" ? [await this.#vips.rows()] : await this.#entries.readBoth((one) => one.rows());
     for (const { target } of things) {
       const names =
-        list === "vips"
-          ? [target.value]
-          : ENTRY_TYPES.map((entryType) => naturalKey(entryType, target.value));
+        list === "vips" ? [target.value] : ENTRY_TYPES.map((entryType) => naturalKey(entryType, target.value));
       if (lists.some((rows) => names.some((name) => rows.named(name).length > 0))) return true;
     }
     return false;
@@ -387,10 +376,7 @@ export class Tenant {
    * Serializes work on an entry's value: two callers that look for the same value must not both add it. The work must not
    * request another turn itself.
    */
-  async inTurn<T>(
-    { entryType, value }: Pick<EntryQuery, "entryType" | "value">,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  async inTurn<T>({ entryType, value }: Pick<EntryQuery, "entryType" | "value">, work: () => Promise<T>): Promise<T> {
     return await this.#writes.inSequence(`value ${naturalKey(entryType, value)}`, work);
   }
 }

@@ -49,8 +49,7 @@ export class TimeLimit {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         if (UNBOUNDED_METHODS.has(name)) return member.bind(target);
-        return (...args: unknown[]) =>
-          this.wait((deadline) => bounded(deadline, () => member.apply(target, args)));
+        return (...args: unknown[]) => this.wait((deadline) => bounded(deadline, () => member.apply(target, args)));
       },
     });
   }

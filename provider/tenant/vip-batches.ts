@@ -92,12 +92,10 @@ export class VipBatches {
         const isUnspecific = error instanceof BadRequestError && remainingMembers.size > 1;
         if (isUnspecific && halvingBudget.left > 0) {
           halvingBudget.left -= 2;
-          for (const half of splitInHalf(remainingMembers))
-            await this.#sendHalf(half, comment, halvingBudget);
+          for (const half of splitInHalf(remainingMembers)) await this.#sendHalf(half, comment, halvingBudget);
           return;
         }
-        const outsiderCount =
-          error instanceof NotInOrganizationError ? rejectOutsiders(remainingMembers, error) : 0;
+        const outsiderCount = error instanceof NotInOrganizationError ? rejectOutsiders(remainingMembers, error) : 0;
         if (outsiderCount === 0 || round === MAX_ROUNDS) throw error;
       }
     }
@@ -107,11 +105,7 @@ export class VipBatches {
    * Resolves each member with the answer for its own mailbox. The answer may name the primary mailbox of a requested alias.
    * Unnamed members are then sent again one by one to find out whose mailbox it is.
    */
-  async #resolveAdded(
-    batch: Batch<AddVipResult>,
-    result: AddVipResult,
-    comment: string | undefined,
-  ): Promise<void> {
+  async #resolveAdded(batch: Batch<AddVipResult>, result: AddVipResult, comment: string | undefined): Promise<void> {
     const unresolved = resolveNamed(batch, result);
     const otherMailboxes = findUnrequestedMailboxes(result, batch);
     if (otherMailboxes.added.length + otherMailboxes.already_vip.length === 0 || unresolved.size < 2) {
@@ -239,10 +233,7 @@ function rejectOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotI
 }
 
 /** The refusal as it would have been for one address alone. */
-function narrowRefusal(
-  refusal: NotInOrganizationError,
-  addresses: readonly string[],
-): NotInOrganizationError {
+function narrowRefusal(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
   return outsideOrganization(addresses, { request, ...(status === undefined ? {} : { status }) });

@@ -49,8 +49,7 @@ export async function besideReadings(name: string, { readsVips, work: measured }
     };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, reach: { environment, permits: () => FREE_PERMITS } };
-    const reading = async (of: BenchFleet): Promise<number> =>
-      (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
+    const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();

@@ -31,11 +31,7 @@ export function areCommandsStopped(): boolean {
 }
 
 /** Runs a command to its end. Throws with the last of what it printed unless it succeeds. */
-export async function run(
-  command: string,
-  args: readonly string[],
-  options: CommandOptions,
-): Promise<Finished> {
+export async function run(command: string, args: readonly string[], options: CommandOptions): Promise<Finished> {
   running.signal.throwIfAborted();
   const startedAt = performance.now();
   const child = spawn(command, args, {

@@ -75,9 +75,7 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
     const noise = now.row.operation === "start" ? NOISE.start : NOISE.seconds;
     const isBesideFloor = was.floor !== undefined && is.floor !== undefined;
     const besideFloor = ({ floor = NO_FLOOR, ...own }: Times): Seconds =>
-      isBesideFloor
-        ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min }
-        : own;
+      isBesideFloor ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min } : own;
     const [wasBeside, isBeside] = [besideFloor(was), besideFloor(is)];
     const show = ({ median }: Times, beside: Seconds): string =>
       `${median.toFixed(2)} s${isBesideFloor ? `, ${beside.median.toFixed(2)} ×` : ""}`;

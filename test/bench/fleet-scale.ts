@@ -170,15 +170,10 @@ async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly s
       .map(Number);
     // A hundred ticks a second, on every Linux that is used.
     processor = Math.max(processor, (user + system) / 100);
-    memory = Math.max(
-      memory,
-      Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024,
-    );
+    memory = Math.max(memory, Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024);
   };
   const timer = setInterval(look, 50);
-  const code = await new Promise<number | null>((done, failed) =>
-    child.once("error", failed).once("close", done),
-  );
+  const code = await new Promise<number | null>((done, failed) => child.once("error", failed).once("close", done));
   clearInterval(timer);
   // A plan with changes ends with 2.
   if (code !== 0 && code !== 2)

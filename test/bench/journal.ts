@@ -18,8 +18,7 @@ export class Journal {
 
   /** @param resume whether to go on with what is there, when it was measured with the same settings */
   constructor(settings: string, resume: boolean) {
-    const earlier =
-      resume && existsSync(this.#file) && (JSON.parse(readFileSync(this.#file, "utf8")) as Content);
+    const earlier = resume && existsSync(this.#file) && (JSON.parse(readFileSync(this.#file, "utf8")) as Content);
     const isSame = earlier && earlier.settings === settings;
     this.#content = isSame ? withoutFailures(earlier) : { settings, done: [], observations: [] };
   }

@@ -82,14 +82,11 @@ const sizes = {
   growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
 const before = values.compare === undefined ? undefined : keptIn(values.compare);
-const selected =
-  part === "fronts" ? frontPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
+const selected = part === "fronts" ? frontPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
 // Only a whole bench, or a whole part, of the usual sizes is worth keeping.
 const isWhole =
   !values.quick &&
-  [values.only, values.runs, values.entries, values.members, values.growth].every(
-    (option) => option === undefined,
-  );
+  [values.only, values.runs, values.entries, values.members, values.growth].every((option) => option === undefined);
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
@@ -110,9 +107,7 @@ try {
 
   const isOneCommit = (await machineFacts(values.date)).commit === facts.commit;
   if (isWhole && !isOneCommit)
-    console.error(
-      "\nNot written down: the work tree became another commit meanwhile, so no table is of one.",
-    );
+    console.error("\nNot written down: the work tree became another commit meanwhile, so no table is of one.");
   const measured = (): Observation[] =>
     journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
   const observations = measured();
@@ -136,9 +131,7 @@ try {
     const noise = [...first.slower].filter((name) => !slower.has(name));
     if (noise.length > 0) console.log(`Slower at first, and not when measured again: ${noise.join(", ")}.`);
     for (const line of worse) console.log(`WORSE  ${line}`);
-    console.log(
-      worse.length === 0 ? "Nothing became worse by more than the noise." : `${worse.length} became worse.`,
-    );
+    console.log(worse.length === 0 ? "Nothing became worse by more than the noise." : `${worse.length} became worse.`);
     if (worse.length > 0) process.exitCode = 1;
   }
 } catch (error) {
@@ -166,8 +159,7 @@ async function measure(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
   const head = peer.isSlow ? peer.name : `${peer.name}, ${run > runs ? "again" : `run ${run} of ${runs}`}`;
-  const say = (what: string): void =>
-    console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  const say = (what: string): void => console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
   say("starts");
   const observed: Observation[] = [];
   const bench: Bench = {
@@ -214,15 +206,7 @@ function wholeNumber(text: string | undefined, otherwise: number): number {
 }
 
 /** One measurement, for a line of progress. */
-function describe({
-  operation,
-  count,
-  variant,
-  seconds,
-  requests,
-  stateAnEntry,
-  peakBytes,
-}: Measured): string {
+function describe({ operation, count, variant, seconds, requests, stateAnEntry, peakBytes }: Measured): string {
   const parts = [
     seconds !== undefined && `${seconds.toFixed(1)} s`,
     requests && `${requests.reads} reads, ${requests.writes} writes`,

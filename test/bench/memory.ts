@@ -45,8 +45,7 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
       if (pid === process.pid || command.includes("service-process")) continue;
       const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
       all += bytes;
-      if (/dist\/commands\/main\.js\0rollout/.test(command))
-        peaks.coordinator = Math.max(peaks.coordinator, bytes);
+      if (/dist\/commands\/main\.js\0rollout/.test(command)) peaks.coordinator = Math.max(peaks.coordinator, bytes);
     }
     peaks.all = Math.max(peaks.all, all);
   };
@@ -64,8 +63,7 @@ const TREE_INTERVAL_MS = 250;
 
 function roleOf(pid: number): keyof Peaks | undefined {
   const command = read(`/proc/${pid}/cmdline`);
-  if (/@pulumi\/pulumi\/cmd\/dynamic-provider|pulumi-resource-email-security/.test(command))
-    return "provider";
+  if (/@pulumi\/pulumi\/cmd\/dynamic-provider|pulumi-resource-email-security/.test(command)) return "provider";
   if (command.includes("@pulumi/pulumi/cmd/run")) return "program";
   return undefined;
 }

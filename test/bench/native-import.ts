@@ -8,8 +8,7 @@ import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 /** Entries that are there already, brought into a stack that is new: a resource each, all in one `pulumi import`. */
 export const nativeImport: Peer = {
   name: "native-import",
-  title:
-    "`pulumi import --file` of an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  title: "`pulumi import --file` of an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;

@@ -6,10 +6,7 @@ import type { Peer } from "#bench/observation";
 const host = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
 
 /** How long Pulumi's host of dynamic resources takes from its start until it listens; our part of it is loaded later. */
-export const dynamicStart: Peer = startOf("dynamic-start", "until the dynamic host listens", [
-  process.execPath,
-  host,
-]);
+export const dynamicStart: Peer = startOf("dynamic-start", "until the dynamic host listens", [process.execPath, host]);
 
 /** The same of the native plugin. */
 export const nativeStart: Peer = startOf("native-start", "until the native plugin listens", [
@@ -18,15 +15,11 @@ export const nativeStart: Peer = startOf("native-start", "until the native plugi
 ]);
 
 /** How long a program takes from its start until it has what it declares resources with, most of which is Pulumi's own. */
-export const programStart: Peer = startOf(
-  "program-start",
-  "until a program has what it declares a list with",
-  [
-    process.execPath,
-    "--eval",
-    'const { AllowDenyList } = require("pulumi-email-security"); console.log(AllowDenyList.name)',
-  ],
-);
+export const programStart: Peer = startOf("program-start", "until a program has what it declares a list with", [
+  process.execPath,
+  "--eval",
+  'const { AllowDenyList } = require("pulumi-email-security"); console.log(AllowDenyList.name)',
+]);
 
 function startOf(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
   return {

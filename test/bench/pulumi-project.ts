@@ -38,10 +38,7 @@ export class PulumiProject implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
     await symlink(resolve("node_modules"), join(folder, "node_modules"));
     await writeFile(join(folder, "Pulumi.yaml"), PROJECT);
-    await writeFile(
-      join(folder, "package.json"),
-      '{ "name": "settings", "private": true, "main": "index.ts" }',
-    );
+    await writeFile(join(folder, "package.json"), '{ "name": "settings", "private": true, "main": "index.ts" }');
     const state = join(folder, ".state");
     await mkdir(state);
     const project = new PulumiProject(folder, engine.command, {

@@ -77,11 +77,7 @@ tables say.`,
 }
 
 /** Both fronts side by side, for the docs. */
-export function frontsReport(
-  observations: readonly Observation[],
-  facts: MachineFacts,
-  runs: number,
-): string {
+export function frontsReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
   const seconds = (row: Row): string => row.seconds?.median.toFixed(2) ?? "";
   const alone = rows

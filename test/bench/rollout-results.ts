@@ -79,9 +79,7 @@ function msATenant(rows: readonly RolloutMeasurement[]): number {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return 0;
   const [seconds, tenants] =
-    first === last
-      ? [last.seconds, last.tenants]
-      : [last.seconds - first.seconds, last.tenants - first.tenants];
+    first === last ? [last.seconds, last.tenants] : [last.seconds - first.seconds, last.tenants - first.tenants];
   return (1_000 * seconds) / tenants;
 }
 
@@ -103,8 +101,7 @@ function resultTable(measurements: readonly RolloutMeasurement[]): string {
             other.concurrent === one.concurrent,
         ),
       );
-      const megabytes = (bytes: number | undefined): string =>
-        bytes === undefined ? "" : `${whole(bytes / 1e6)} MB`;
+      const megabytes = (bytes: number | undefined): string => (bytes === undefined ? "" : `${whole(bytes / 1e6)} MB`);
       return [
         one.what,
         whole(one.tenants),

@@ -170,8 +170,7 @@ export function onPaper(given: Circumstances): OnPaper {
   return {
     planningMs: takes(plan, tenants, concurrent),
     changingMs: wavesOf(given).reduce(
-      (sum, wave) =>
-        sum + takes(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
+      (sum, wave) => sum + takes(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
       0,
     ),
     requests: tenants * (pages + requests),
@@ -293,9 +292,7 @@ class World {
     const startMs = Math.max(this.clock.nowMs, this.#freeAt.get(address) ?? 0);
     this.#freeAt.set(address, startMs + 1_000 / requestsPerSecond);
     this.requests += 1;
-    this.clock.at(startMs + latencyMs * (0.5 + this.#draw()), () =>
-      this.#ask(address, count - 1, isAlive, then),
-    );
+    this.clock.at(startMs + latencyMs * (0.5 + this.#draw()), () => this.#ask(address, count - 1, isAlive, then));
   }
 
   /** The next of a series of numbers from 0 to 1 (mulberry32). */

@@ -70,11 +70,7 @@ for (const tenants of unchangedSizes) await measureFleet(tenants, [AT_ONCE], unc
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
 
 /** @param changedAt how many tenants at once where each of them is changed */
-async function measureFleet(
-  tenants: number,
-  changedAt: readonly number[],
-  loopsAt: readonly number[],
-): Promise<void> {
+async function measureFleet(tenants: number, changedAt: readonly number[], loopsAt: readonly number[]): Promise<void> {
   await using service = await Service.start({ tenants });
   const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   try {
@@ -114,10 +110,7 @@ async function measureFleet(
     let denies = 0;
     for (const concurrent of concurrencies) {
       await measure("rollout", "nothing to do", concurrent, process.execPath, rollout(concurrent));
-      await measure("readings", "nothing to do", concurrent, process.execPath, [
-        READINGS,
-        String(concurrent),
-      ]);
+      await measure("readings", "nothing to do", concurrent, process.execPath, [READINGS, String(concurrent)]);
       if (loopsAt.includes(concurrent)) {
         await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
       }

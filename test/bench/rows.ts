@@ -72,8 +72,6 @@ export function ratioTo(peer: string, row: Row, rows: readonly Row[]): number | 
 
 /** What another peer took for the same. */
 export function sameOf(peer: string, row: Row, rows: readonly Row[]): Row | undefined {
-  const other = rows.find(
-    (one) => one.peer === peer && one.operation === row.operation && one.count === row.count,
-  );
+  const other = rows.find((one) => one.peer === peer && one.operation === row.operation && one.count === row.count);
   return other === row ? undefined : other;
 }

@@ -13,41 +13,35 @@ import {
 } from "pulumi-email-security/sandbox";
 import { deniedDomain, mailboxOf, type ServiceOptions, TENANT, tenantName } from "#bench/service";
 
-const {
-  employees = 0,
-  readOne = false,
-  tenants,
-  entries = 0,
-} = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
+const { employees = 0, readOne = false, tenants, entries = 0 } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
 
 const scenario: Scenario = {
   name: "bench",
-  tenants: (tenants === undefined
-    ? [TENANT]
-    : Array.from({ length: tenants }, (_, index) => tenantName(index))
-  ).map((name) => ({
-    name,
-    keyLabels: { ci: "bench", console: "nobody" },
-    detectedAt: "2026-01-01T06:00:00.000Z",
-    // A title that makes nobody a VIP by itself.
-    employees: Array.from({ length: employees }, (_, index) => ({
-      email: mailboxOf(index),
-      fullName: `Person ${index}`,
-      jobTitle: "Engineer",
-      department: "Engineering",
-    })),
-    manualVips: [],
-    exclusions: [],
-    entries: Array.from({ length: entries }, (_, index) => ({
-      list: "deny",
-      entryType: "domain",
-      value: deniedDomain(index),
-      comment: "",
-      createdBy: "bench",
-      createdAt: "2026-01-01T06:00:00.000Z",
-    })),
-    threats: 0,
-  })),
+  tenants: (tenants === undefined ? [TENANT] : Array.from({ length: tenants }, (_, index) => tenantName(index))).map(
+    (name) => ({
+      name,
+      keyLabels: { ci: "bench", console: "nobody" },
+      detectedAt: "2026-01-01T06:00:00.000Z",
+      // A title that makes nobody a VIP by itself.
+      employees: Array.from({ length: employees }, (_, index) => ({
+        email: mailboxOf(index),
+        fullName: `Person ${index}`,
+        jobTitle: "Engineer",
+        department: "Engineering",
+      })),
+      manualVips: [],
+      exclusions: [],
+      entries: Array.from({ length: entries }, (_, index) => ({
+        list: "deny",
+        entryType: "domain",
+        value: deniedDomain(index),
+        comment: "",
+        createdBy: "bench",
+        createdAt: "2026-01-01T06:00:00.000Z",
+      })),
+      threats: 0,
+    }),
+  ),
 };
 
 const sandbox = await startSandbox({ scenario, ...(readOne && readOneEndpoint()) });
@@ -62,8 +56,7 @@ process.stdin.resume().once("end", () => sandbox.close());
  */
 function readOneEndpoint(): SandboxHooks {
   const entries = new Map<string, unknown>();
-  const idOf = ({ path }: ServiceRequest): string | undefined =>
-    /allow_deny_entries\/([^/]+)$/.exec(path)?.[1];
+  const idOf = ({ path }: ServiceRequest): string | undefined => /allow_deny_entries\/([^/]+)$/.exec(path)?.[1];
   return {
     intercept(request): ServiceResponse | undefined {
       const id = idOf(request);

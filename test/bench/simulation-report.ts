@@ -75,16 +75,7 @@ function machines(): string {
 }
 
 function troubles(): string {
-  const head = [
-    "attempts that fail",
-    "a worker dies every",
-    "ends",
-    "after",
-    "done",
-    "failed",
-    "begun",
-    "deaths",
-  ];
+  const head = ["attempts that fail", "a worker dies every", "ends", "after", "done", "failed", "begun", "deaths"];
   const rows = [0, 1, 5].flatMap((failurePercent) =>
     [undefined, 600_000, 60_000, 15_000].map((crashEveryMs) => {
       const given = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
@@ -108,9 +99,7 @@ function limits(): string {
     [1, 4].map((addresses) => {
       const { breaksAt } = onPaper({ ...given, cores, addresses });
       const inOrder = (Object.entries(breaksAt) as [Scarce, number][]).sort(([, a], [, b]) => a - b);
-      const [first, ...others] = inOrder.map(
-        ([what, count]) => `${NAMES[what]} at ${count.toFixed(0)} at once`,
-      );
+      const [first, ...others] = inOrder.map(([what, count]) => `${NAMES[what]} at ${count.toFixed(0)} at once`);
       return `- ${cores} cores, ${addresses} ${addresses === 1 ? "address" : "addresses"} of ${given.requestsPerSecond} requests a second: first ${first}; then ${others.join(", ")}.`;
     }),
   );

@@ -4,11 +4,8 @@
  * @param texts how many columns at the left are texts; the others are numbers, and stand at the right
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], texts = 1): string {
-  const widths = head.map((_, column) =>
-    Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (show: (width: number, column: number) => string): string =>
-    `| ${widths.map(show).join(" | ")} |`;
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (show: (width: number, column: number) => string): string => `| ${widths.map(show).join(" | ")} |`;
   const cells = (row: readonly string[]): string =>
     line((width, column) => {
       const cell = row[column] ?? "";

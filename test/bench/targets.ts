@@ -35,12 +35,7 @@ const targets: readonly Target[] = [
     ),
   ),
   atMost("its state an entry, short comments", 100, "bytes", bytes("list")),
-  atMost(
-    "its state an entry, comments of 40 characters",
-    160,
-    "bytes",
-    bytes("list", "comments of 40 characters"),
-  ),
+  atMost("its state an entry, comments of 40 characters", 160, "bytes", bytes("list", "comments of 40 characters")),
   atMost("memory of the provider at the longest list", 350, "MB", longestPeak("growth")),
   atMost("the same of the native plugin", 250, "MB", longestPeak("native-growth")),
   ...singleEntryTargets("an `AllowDenyEntry` an entry", "", 1.05),
@@ -120,9 +115,7 @@ function growthOf(peer: string): Target["measured"] {
       return (at(to) - at(from)) / (to - from);
     };
     const [few, some, many] = sizes;
-    const rises = ofPeer.map(
-      ({ operation }) => anEntry(some, many, operation) / anEntry(few, some, operation),
-    );
+    const rises = ofPeer.map(({ operation }) => anEntry(some, many, operation) / anEntry(few, some, operation));
     // What could not be measured is missed.
     return Math.max(...rises.map((rise) => (Number.isNaN(rise) ? Number.POSITIVE_INFINITY : rise)));
   };

@@ -65,19 +65,12 @@ class TerraformProject implements AsyncDisposable {
     this.#environment = environment;
   }
 
-  static async create(
-    { cli, provider }: Programs,
-    service: Service,
-    count: number,
-  ): Promise<TerraformProject> {
+  static async create({ cli, provider }: Programs, service: Service, count: number): Promise<TerraformProject> {
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
     const settings = join(folder, "settings.tfrc");
     // A provider from a folder needs no `terraform init`, and so no registry.
     const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
-    await writeFile(
-      settings,
-      `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`,
-    );
+    await writeFile(settings, `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`);
     await writeFile(join(folder, "main.tf"), configuration(service.url));
     await writeFile(join(folder, "entries.json"), JSON.stringify(entries(count)));
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TF_"));

@@ -1,10 +1,4 @@
-import type {
-  nextStep,
-  PendingTenant,
-  RolloutView,
-  Step,
-  WaveView,
-} from "../../provider/rollout/model/next-step.js";
+import type { nextStep, PendingTenant, RolloutView, Step, WaveView } from "../../provider/rollout/model/next-step.js";
 import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/model/wave.js";
 
 /** What a rollout is to do, without a tenant's settings. */
@@ -151,9 +145,7 @@ export class VirtualJournal {
         firstPending: 0,
       };
     });
-    this.tenants = new Map(
-      this.waves.flatMap(({ tenants }) => tenants.map((tenant) => [tenant.name, tenant])),
-    );
+    this.tenants = new Map(this.waves.flatMap(({ tenants }) => tenants.map((tenant) => [tenant.name, tenant])));
   }
 
   get underWay(): number {
@@ -226,11 +218,7 @@ export class VirtualJournal {
     return true;
   }
 
-  wave(
-    index: number,
-    state: WaveState,
-    more: Partial<Pick<VirtualWave, "soakUntilMs" | "health">> = {},
-  ): void {
+  wave(index: number, state: WaveState, more: Partial<Pick<VirtualWave, "soakUntilMs" | "health">> = {}): void {
     const wave = this.waves[index];
     if (wave === undefined) throw new Error(`There is no wave ${index}.`);
     wave.state = state;

@@ -82,11 +82,7 @@ export class Tab implements AsyncDisposable {
   }
 
   /** @param origin where the page's own files come from; nothing does when left out. */
-  static async open(
-    browser: Browser,
-    { width, scheme, scripts = true }: Look,
-    origin = "none:",
-  ): Promise<Tab> {
+  static async open(browser: Browser, { width, scheme, scripts = true }: Look, origin = "none:"): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,

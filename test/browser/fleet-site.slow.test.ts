@@ -61,8 +61,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       await tab.picture(`fleet-${page}-${look.width}-${look.scheme}`);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
       const isWhole = (look === LOOKS.at(0) || look === LOOKS.at(-1)) && schemes.includes(look.scheme);
-      for (const problem of isWhole ? await tab.problems() : await tab.sideways())
-        problems.push(`${page}: ${problem}`);
+      for (const problem of isWhole ? await tab.problems() : await tab.sideways()) problems.push(`${page}: ${problem}`);
       // Axe asks for style sheets by itself, which the page's policy refuses.
       tab.errors.length = 0;
     }
@@ -96,10 +95,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.waitForURL(/entry\.html#shared0\.example$/);
-    await page
-      .locator("#entry-status")
-      .filter({ hasText: "1 entry of this value. There may be more" })
-      .waitFor();
+    await page.locator("#entry-status").filter({ hasText: "1 entry of this value. There may be more" }).waitFor();
     const rows = page.locator("tbody tr");
     expect(await rows.count()).toBe(11);
     expect(await rows.first().locator("td").allTextContents()).toEqual([
@@ -173,9 +169,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       if (page === "index.html") await tab.page.locator("#search").fill("alert(1)");
       await told(tab);
       expect({ page, beyond: await tab.sideways() }).toEqual({ page, beyond: [] });
-      expect(
-        await tab.page.evaluate("document.querySelectorAll('main script:not([type]), img').length"),
-      ).toBe(0);
+      expect(await tab.page.evaluate("document.querySelectorAll('main script:not([type]), img').length")).toBe(0);
     }
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
   });

@@ -23,12 +23,7 @@ const PAGES = {
   "a review of half the mail": reviewHtml(unreadReview),
   "a review of hostile texts": reviewHtml(hostileReview),
   "a plan of all tenants": wholePlanHtml(
-    shownOf([
-      ...Array.from({ length: 12 }, () => denies("evil.example")),
-      dangerousPlan,
-      undefined,
-      emptyPlan,
-    ]),
+    shownOf([...Array.from({ length: 12 }, () => denies("evil.example")), dangerousPlan, undefined, emptyPlan]),
   ),
   "a plan of all tenants with hostile texts": wholePlanHtml(
     shownOf([denies("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
@@ -76,8 +71,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
       const all = await tab.page.locator(".change").all();
       const places = await Promise.all(
         all.map(
-          async (one) =>
-            [(await one.boundingBox())?.y, await one.locator("code").first().textContent()] as const,
+          async (one) => [(await one.boundingBox())?.y, await one.locator("code").first().textContent()] as const,
         ),
       );
       return places

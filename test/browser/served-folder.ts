@@ -27,9 +27,7 @@ export class ServedFolder implements AsyncDisposable {
       const path = decodeURIComponent(pathname.endsWith("/") ? `${pathname}index.html` : pathname);
       try {
         const body = await readFile(join(folder, join("/", path)));
-        response
-          .writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" })
-          .end(body);
+        response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
       } catch {
         response.writeHead(404, { "content-type": "text/plain" }).end("not there");
       }

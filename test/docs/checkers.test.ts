@@ -81,9 +81,7 @@ describe("checkFences", () => {
   ])("wants to know why nothing checks %s", (_what, text) => {
     const [problem] = checkFences(page(text, "---\nrun: stack\n---\n"));
     expect(problem?.message).toContain("this is held against nothing");
-    expect(
-      checkFences(page(text.replace(/text(?=\n)/, "text no-check: shown"), "---\nrun: stack\n---\n")),
-    ).toEqual([]);
+    expect(checkFences(page(text.replace(/text(?=\n)/, "text no-check: shown"), "---\nrun: stack\n---\n"))).toEqual([]);
   });
 
   it("takes text right below the block that prints it, and a file alone where something runs", () => {
@@ -114,10 +112,7 @@ describe("checkTypedBlocks", () => {
     const wrong = page(
       [
         block("ts", 'new VipEmployee("ceo", { email: 1 });'),
-        block(
-          "ts index.ts",
-          'import { VipEmployee } from "pulumi-email-security";\n\nnew VipEmployee("ceo");',
-        ),
+        block("ts index.ts", 'import { VipEmployee } from "pulumi-email-security";\n\nnew VipEmployee("ceo");'),
         block("ts", "nobody;"),
         block("ts", "const x = {;"),
       ].join("\n"),

@@ -20,10 +20,7 @@ export function checkFences(file: FencedFile): Problem[] {
   const refuse = (line: number, message: string) => problems.push({ path, line, message });
   const { run } = frontMatter;
   if (run !== undefined && !PLACES.some((one) => one === run)) {
-    refuse(
-      1,
-      `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`,
-    );
+    refuse(1, `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`);
   }
   for (const [index, fence] of fences.entries()) {
     const message =
@@ -83,9 +80,7 @@ function fenceRefusal({ language, about, file }: Fence): string | undefined {
       : `"sh ${about}" is not known: write nothing after sh, or background, fails, fails=2 or no-run: WHY`;
   }
   if (language === "text")
-    return about === ""
-      ? undefined
-      : `write "text" alone, or "text no-check: WHY"; a file has its own language`;
+    return about === "" ? undefined : `write "text" alone, or "text no-check: WHY"; a file has its own language`;
   if (["bash", "shell", "console"].includes(language)) return 'write "sh"';
   if (["typescript", "yml", "golang", "py"].includes(language)) {
     const short = { typescript: "ts", yml: "yaml", golang: "go" }[language] ?? "python";

@@ -84,21 +84,16 @@ describe("links", () => {
       return existsSync(`${target.slice(0, -1)}.md`);
     }
     if (!existsSync(target)) return false;
-    if (from.startsWith("docs/") && target.startsWith("docs/") && statSync(target).isDirectory())
-      return false;
+    if (from.startsWith("docs/") && target.startsWith("docs/") && statSync(target).isDirectory()) return false;
     return anchor === undefined || (anchors.get(target)?.has(anchor) ?? false);
   }
 });
 
 describe("pages", () => {
-  const pages = pagesIn("").filter(
-    ({ path }) => !REGISTRY_PAGES.includes(path) && !path.startsWith("reference/api/"),
-  );
+  const pages = pagesIn("").filter(({ path }) => !REGISTRY_PAGES.includes(path) && !path.startsWith("reference/api/"));
 
   it("are all in the sidebar, but for the first", () => {
-    const linked = new Set(
-      Object.values(sidebar()).flatMap((items) => linksIn(items as DefaultTheme.SidebarItem[])),
-    );
+    const linked = new Set(Object.values(sidebar()).flatMap((items) => linksIn(items as DefaultTheme.SidebarItem[])));
     const orphans = pages.filter((page) => page.path !== "index.md" && !linked.has(linkTo(page)));
     expect(orphans.map(({ path }) => path)).toEqual([]);
   });
@@ -120,10 +115,7 @@ describe("pages", () => {
 });
 
 function linksIn(items: readonly DefaultTheme.SidebarItem[]): string[] {
-  return items.flatMap(({ link, items: below = [] }) => [
-    ...(link === undefined ? [] : [link]),
-    ...linksIn(below),
-  ]);
+  return items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksIn(below)]);
 }
 
 it("files of the repository that are named are there, tests above all", () => {

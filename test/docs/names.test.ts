@@ -30,9 +30,7 @@ it("every verb and option that a page names is there", () => {
   const commands = /(?:^|[\s(=])email-security +([a-z][a-z-]*)((?: +[^|;&#`]+)?)/g;
   expect(
     wrong((text) =>
-      [...text.matchAll(commands)].flatMap(([, verb = "", rest = ""]) =>
-        problemsOf(all, [verb, ...rest.split(/\s+/)]),
-      ),
+      [...text.matchAll(commands)].flatMap(([, verb = "", rest = ""]) => problemsOf(all, [verb, ...rest.split(/\s+/)])),
     ),
   ).toEqual([]);
 });

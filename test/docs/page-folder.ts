@@ -32,11 +32,7 @@ export class PageFolder implements AsyncDisposable {
     this.#sandbox = sandbox;
   }
 
-  static async make(
-    { scenario, languages }: Page,
-    place: Place,
-    registry: LocalRegistry,
-  ): Promise<PageFolder> {
+  static async make({ scenario, languages }: Page, place: Place, registry: LocalRegistry): Promise<PageFolder> {
     const top = await mkdtemp(join(tmpdir(), "email-security-page-"));
     const [folder, home] = [join(top, "folder"), join(top, "home")];
     for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
@@ -141,8 +137,7 @@ new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", co
 const FLEET = ["acme", "globex", "initech"];
 
 function fleetFiles(url: string): Record<string, string> {
-  const settings = (name: string) =>
-    `version: 1\ninclude: [baseline.yaml]\n\nownDomains: [${name}.example]\n`;
+  const settings = (name: string) => `version: 1\ninclude: [baseline.yaml]\n\nownDomains: [${name}.example]\n`;
   return {
     ".gitignore": GIT_IGNORE,
     "package.json": '{ "name": "email-security", "private": true }\n',

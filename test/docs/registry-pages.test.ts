@@ -40,13 +40,9 @@ describe("_index.md", () => {
 
   it("shows its example in each language, in the registry's form", () => {
     expect(text).toContain(`{{< chooser language "${LANGUAGES.join(",")}" >}}`);
-    const choices = [
-      ...text.matchAll(/^\{\{% choosable language (\w+) %\}\}$(.*?)^\{\{% \/choosable %\}\}$/gms),
-    ];
+    const choices = [...text.matchAll(/^\{\{% choosable language (\w+) %\}\}$(.*?)^\{\{% \/choosable %\}\}$/gms)];
     expect(choices.map(([, language]) => language)).toEqual(LANGUAGES);
-    expect(choices.map(([, , inside = ""]) => inside.match(/^```\w/gm)?.length)).toEqual(
-      LANGUAGES.map(() => 1),
-    );
+    expect(choices.map(([, , inside = ""]) => inside.match(/^```\w/gm)?.length)).toEqual(LANGUAGES.map(() => 1));
     expect(text.match(/^\{\{< \/chooser >\}\}$/gm)).toHaveLength(1);
     const files = fences.filter(({ isLeftOut }) => !isLeftOut).map(({ file }) => file);
     expect(files).toEqual(["index.ts", "__main__.py", "main.go", "Pulumi.yaml"]);

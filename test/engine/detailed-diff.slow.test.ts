@@ -35,10 +35,7 @@ it("shows in a preview and in a refresh what changes, and only that", async () =
   await using other = await startSandbox({ scenario: "empty" });
   const moved = await project.runWith({ EMAIL_SECURITY_BASE_URL: other.url }, "preview", "--diff");
   expect(moved.output).toContain("+-1 to replace");
-  expect(shown(moved.output)).toEqual([
-    '~ comment: "INC-7" => "INC-8"',
-    `- tenant : "${new URL(sandbox.url).host}"`,
-  ]);
+  expect(shown(moved.output)).toEqual(['~ comment: "INC-7" => "INC-8"', `- tenant : "${new URL(sandbox.url).host}"`]);
 
   const [entry] = sandbox.allowDenyEntries("acme");
   await click(sandbox, "PATCH", `/allow_deny_entries/${entry?.id}`, { comment: "is ok" });

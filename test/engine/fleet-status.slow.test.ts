@@ -80,13 +80,8 @@ it("tells a tenant that was never rolled out, and one of another journal, from o
     ["t1", "never-rolled-out", [], []],
   ]);
   // Where the stacks can't be read either, nobody knows.
-  const blind = await fleet.begin(
-    { PULUMI_BACKEND_URL: "s3://elsewhere" },
-    "fleet",
-    "status",
-    "--format",
-    "json",
-  ).ended;
+  const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
+    .ended;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
     { standing: "not-known", drift: [], behind: [] },
     { standing: "not-known", drift: [], behind: [] },

@@ -62,8 +62,7 @@ it("gives a program everything the service tells, as promises and as outputs", a
 
   const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
   const days30 = "days=30";
-  const items = async (path: string) =>
-    (await ask(sandbox, path)).results["items"] as Record<string, unknown>[];
+  const items = async (path: string) => (await ask(sandbox, path)).results["items"] as Record<string, unknown>[];
   const total = async (path: string) => (await ask(sandbox, path)).pagination?.total;
   expect(outputs.vips).toBe(sandbox.vips("acme").length);
   expect(outputs.vipsOutput).toBe(sandbox.vips("acme").length);
@@ -93,9 +92,7 @@ it("gives a program everything the service tells, as promises and as outputs", a
   );
   expect(outputs.types.types).toHaveLength((await items(`/metrics/top_threat_types?${days30}`)).length);
   expect(outputs.highlighted).toBe((await items(`/metrics/highlighted_threats?${days30}`)).length);
-  expect(outputs.hours.hoursSaved).toBe(
-    (await ask(sandbox, `/metrics/hours_saved?${days30}`)).results["hours_saved"],
-  );
+  expect(outputs.hours.hoursSaved).toBe((await ask(sandbox, `/metrics/hours_saved?${days30}`)).results["hours_saved"]);
   expect(outputs.inboxes.protectedInboxes).toBe(
     (await ask(sandbox, `/metrics/protected_inboxes?${days30}`)).results["protected_inboxes"],
   );

@@ -32,11 +32,7 @@ const printer = "198.51.100.24";
 describe("a merge request", () => {
   it("is linted, planned as it will be merged, and told in one note", async () => {
     await project.git.branch("printers", async () => {
-      await project.git.edit(
-        "settings/acme.yaml",
-        "Office printer's scan-to-mail relay",
-        "Printers, all floors",
-      );
+      await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
     // The target moved, elsewhere in the settings, since the branch began.
     await project.git.edit("settings/baseline.yaml", "Parcel scam, reported by reception", "Parcel scam");

@@ -38,9 +38,7 @@ describe("what main declares at first, which nobody has planned", () => {
     expect(approved.log).toContain("created");
     expect(approved.result).toBe("success");
     // What the tenant held as declared was taken over without a write.
-    expect(new Set(writesOf(sandbox).map((line) => line.replace(/^\w+ /, "")))).toEqual(
-      new Set(["/vip_employees"]),
-    );
+    expect(new Set(writesOf(sandbox).map((line) => line.replace(/^\w+ /, "")))).toEqual(new Set(["/vip_employees"]));
     const vip = sandbox.vips("acme").find(({ email }) => email === "ruth.castellan@acme.example");
     expect(vip?.comment).toBe("Chief executive; protected whatever her title becomes");
   });
@@ -91,11 +89,7 @@ describe("who approved", () => {
     await repository.git.commit("Who may approve");
     await repository.git.git("push", "--quiet", "origin", "main");
     await repository.git.branch(pull.branch, async () => {
-      await repository.git.edit(
-        "settings/acme.yaml",
-        "allow:\n",
-        allow("jo@new-partner.example", "Tomas Lindqvist"),
-      );
+      await repository.git.edit("settings/acme.yaml", "allow:\n", allow("jo@new-partner.example", "Tomas Lindqvist"));
     });
     repository.nextRun();
     sandbox.clearRequests();
@@ -133,11 +127,7 @@ describe("a colleague who changes the touched entry between review and merge", (
 
   it("keeps the merge from writing, and is named", async () => {
     await repository.git.branch(pull.branch, async () => {
-      await repository.git.edit(
-        "settings/acme.yaml",
-        "Office printer's scan-to-mail relay",
-        "Printers, all floors",
-      );
+      await repository.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
     repository.nextRun();
     expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "success" });

@@ -109,9 +109,7 @@ describe("a pull request that allows an attacker", () => {
     expect(after?.body).toContain("supplier-desk.test");
     expect(after?.body).not.toContain("Supplier, waits");
     const tree = await repository.git.git("rev-parse", `${pull.branch}:settings`);
-    expect(await repository.artifact(`email-security-plan-${tree}`, "plan.html")).toContain(
-      "supplier-desk.test",
-    );
+    expect(await repository.artifact(`email-security-plan-${tree}`, "plan.html")).toContain("supplier-desk.test");
   });
 
   it("is applied as it was reviewed once it is merged, whatever the merge made of its commits", async () => {

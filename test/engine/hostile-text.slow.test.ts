@@ -33,9 +33,7 @@ it("shows what others wrote at the service as text, in every command, and surviv
     })(),
     afterHandle: ({ method, path }, response) => (method === "GET" ? answer?.(response, path) : undefined),
     intercept: ({ method }) =>
-      method === "PATCH" && answer !== undefined
-        ? { status: 400, body: { error: HOSTILE_LINES } }
-        : undefined,
+      method === "PATCH" && answer !== undefined ? { status: 400, body: { error: HOSTILE_LINES } } : undefined,
   });
   await using project = await declared(sandbox);
   const shows = async (...args: string[]): Promise<string> => {
@@ -49,9 +47,7 @@ it("shows what others wrote at the service as text, in every command, and surviv
 
   answer = ({ status, body }, path) => {
     const text = JSON.stringify(body, (key, value) =>
-      ["comment", "created_by", "added_by", "full_name", "job_title", "source"].includes(key)
-        ? HOSTILE_LINES
-        : value,
+      ["comment", "created_by", "added_by", "full_name", "job_title", "source"].includes(key) ? HOSTILE_LINES : value,
     );
     const page = JSON.parse(text) as { results: { items: unknown[]; total: number } };
     const more = path.endsWith("vip_employees")

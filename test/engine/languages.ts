@@ -116,9 +116,7 @@ export function describeExamples(languages: readonly Language[]): void {
 
         await project.up();
         expect(writes()).toEqual(WRITTEN);
-        expect(await project.succeed("stack", "output", "mostTargeted", "--json")).toContain(
-          await mostTargeted(),
-        );
+        expect(await project.succeed("stack", "output", "mostTargeted", "--json")).toContain(await mostTargeted());
 
         await project.up("--expect-no-changes");
         expect(writes()).toEqual([]);

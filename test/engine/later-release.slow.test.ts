@@ -86,10 +86,7 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   // What it leaves in state is what the earlier one left.
   const after = await project.state();
   for (const { resources } of [before, after]) {
-    const shells = resources.flatMap(({ inputs, outputs }) => [
-      inputs?.["__provider"],
-      outputs?.["__provider"],
-    ]);
+    const shells = resources.flatMap(({ inputs, outputs }) => [inputs?.["__provider"], outputs?.["__provider"]]);
     expect(new Set(shells)).toEqual(new Set([shell("allowDenyEntry"), shell("vipEmployee")]));
   }
 

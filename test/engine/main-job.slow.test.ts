@@ -82,9 +82,7 @@ it("takes arguments that are outputs of other resources; refuses mistakes in pre
 
   sandbox.clearRequests();
   for (const [declaration, told] of MISTAKES) {
-    await project.write(
-      `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
-    );
+    await project.write(`import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`);
     const { code, output } = await project.run("preview");
     expect(code).not.toBe(0);
     for (const words of told) expect(output).toContain(words);

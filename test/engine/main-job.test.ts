@@ -56,14 +56,10 @@ it("declares an entry and a VIP, mends what a colleague changed, replaces both, 
   expect(vip()).toMatchObject({ comment: "Signs payments" });
 
   // Another value and another mailbox replace: the new one is there before the old one goes.
-  await project.write(
-    program({ entry: 'value: "acme-portal.example"', vip: 'email: "oskar.kowalski@acme.example"' }),
-  );
+  await project.write(program({ entry: 'value: "acme-portal.example"', vip: 'email: "oskar.kowalski@acme.example"' }));
   expect(await project.up()).toContain("+-2 replaced");
   const order = writes();
-  expect(order.indexOf("POST /allow_deny_entries")).toBeLessThan(
-    order.indexOf(`DELETE /allow_deny_entries/${id}`),
-  );
+  expect(order.indexOf("POST /allow_deny_entries")).toBeLessThan(order.indexOf(`DELETE /allow_deny_entries/${id}`));
   expect(entries()).toMatchObject([{ list: "deny", value: "acme-portal.example" }]);
   expect(vip()).toBeUndefined();
   expect(sandbox.exclusions("acme")).toEqual(["yuki.sato@acme.example"]);

@@ -13,10 +13,7 @@ it.each([
   ["with a preview, leaves nothing in state", []],
   ["without a preview, leaves nothing of them in state", ["--skip-preview"]],
 ])("an import by ids of another entry and VIP, %s", async (_name, args) => {
-  await using sandbox = await clicked([
-    entry("deny", "evil.example", "INC-7"),
-    entry("allow", "other.example"),
-  ]);
+  await using sandbox = await clicked([entry("deny", "evil.example", "INC-7"), entry("allow", "other.example")]);
   const other = sandbox.allowDenyEntries("acme").find(({ value }) => value === "other.example")?.id ?? "";
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
   await using project = await EngineProject.create({

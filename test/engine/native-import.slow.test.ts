@@ -42,13 +42,7 @@ it("imports by ids, natural keys and mailboxes, by command and by option; the ne
   };
 
   // What is imported is read once by the preview's process of the plugin, and once by the update's.
-  const previewed = await importOne(
-    "AllowDenyEntry",
-    "evil",
-    "deny:evil.example",
-    "--yes",
-    "--generate-code=false",
-  );
+  const previewed = await importOne("AllowDenyEntry", "evil", "deny:evil.example", "--yes", "--generate-code=false");
   expect(previewed).toMatchObject({
     code: 0,
     trace: ["GET allow_deny_entries deny", "GET allow_deny_entries deny"],
@@ -67,9 +61,7 @@ it("imports by ids, natural keys and mailboxes, by command and by option; the ne
   expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
   const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIETLY);
   expect(unreadable.code).not.toBe(0);
-  expect(unreadable.output).toMatch(
-    /"deny:not a domain!" names no entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
-  );
+  expect(unreadable.output).toMatch(/"deny:not a domain!" names no entry: .*Nothing was imported\. \[ERR_IMPORT\]/);
 
   const { resources } = await project.state();
   const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));

@@ -89,9 +89,7 @@ export function traceOf(sandbox: Sandbox): string[] {
 /** A tenant of so many denied entries is imported in each of these ways; the program that is printed changes nothing as it is. */
 export async function imports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
   await using sandbox = await clicked([
-    ...Array.from({ length: count }, (_, at) =>
-      entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`),
-    ),
+    ...Array.from({ length: count }, (_, at) => entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`)),
     entry("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
     entry("allow", "news.example", "010", "graymail"),
   ]);

@@ -83,9 +83,7 @@ class BrokenOffList implements AsyncDisposable {
 
   /** The values that were written, in their order. */
   written(): string[] {
-    return this.proxy.served
-      .filter(({ method }) => method === "POST")
-      .map(({ body }) => JSON.parse(body).value);
+    return this.proxy.served.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body).value);
   }
 
   /**

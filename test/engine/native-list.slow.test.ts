@@ -91,9 +91,7 @@ it("has keys in the clear nowhere but at the provider, where Pulumi is asked for
   const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets")) as {
     deployment: { resources: { urn: string }[] };
   };
-  const holders = state.deployment.resources.filter(
-    (resource) => found("", JSON.stringify(resource)).length > 0,
-  );
+  const holders = state.deployment.resources.filter((resource) => found("", JSON.stringify(resource)).length > 0);
   expect(holders.map(({ urn }) => urn.split("::").slice(2).join(" ")).sort()).toEqual([
     "pulumi:providers:email-security one",
     "pulumi:providers:email-security other",

@@ -15,9 +15,7 @@ new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
 export function writesOf(sandbox: Sandbox): string[] {
   const requests = sandbox.requests.filter(({ method }) => method !== "GET");
   sandbox.clearRequests();
-  return requests
-    .map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim())
-    .sort();
+  return requests.map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim()).sort();
 }
 
 /** The lines of a detailed preview that tell of entries. */

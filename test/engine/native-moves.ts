@@ -77,10 +77,7 @@ export interface Stack extends AsyncDisposable {
   holds(): unknown;
 }
 
-export async function stackOf(
-  text: (url: string) => string,
-  environment: Record<string, string> = {},
-): Promise<Stack> {
+export async function stackOf(text: (url: string) => string, environment: Record<string, string> = {}): Promise<Stack> {
   const sandbox = await startSandbox({ scenario: "empty" });
   const project = await EngineProject.create({
     program: text(sandbox.url),
@@ -112,10 +109,7 @@ export function changesIn(output: string): string[] {
 
 /** What the tenant holds and automatic detection has not put there. */
 export function declaredIn(sandbox: Sandbox): unknown[] {
-  return [
-    ...sandbox.allowDenyEntries("acme"),
-    ...sandbox.vips("acme").filter(({ source }) => source !== "auto"),
-  ];
+  return [...sandbox.allowDenyEntries("acme"), ...sandbox.vips("acme").filter(({ source }) => source !== "auto")];
 }
 
 export async function expectManagedBy(front: Front, { project }: Stack): Promise<void> {

@@ -58,9 +58,7 @@ it.skipIf(missing)(
 
     const packed = await packPackage(generators.path, resolve("sdk/nodejs"));
     expect(packed.files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/native/index.d.ts"]));
-    expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual(
-      [],
-    );
+    expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
     await npm(folder.path, "install", "--prefer-offline", packed.tarball);
     const second = await up(path, "--expect-no-changes");
     expect(second).toContain(`version: "${oldest}"`);

@@ -70,9 +70,7 @@ it.skipIf(missing)(
     const { output } = await project.runWith(keyless, "preview");
     expect(output).toContain("+ 4 to create");
     // What is said of the files stands at their component.
-    expect(output).toMatch(
-      /email-security:index:TenantSettings \(acme\):\n.*1 has expired and is no longer declared/,
-    );
+    expect(output).toMatch(/email-security:index:TenantSettings \(acme\):\n.*1 has expired and is no longer declared/);
     await project.writeFile("settings/acme.yaml", SETTINGS);
 
     // What the service refuses is told where it is, and of nothing else.

@@ -43,14 +43,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   });
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
   its.sandbox.clearRequests();
-  const shown = await its.cli(
-    "apply",
-    "settings/acme.yaml",
-    "--stack",
-    "dev",
-    "--only-expired",
-    "--no-evidence",
-  );
+  const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(shown.code, shown.output).toBe(2);
   expect(shown.output).toContain("-1 remove");
   expect(writesOf(its.sandbox)).toEqual([]);
@@ -135,9 +128,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("The tenant held nothing of it any more; the stack knows that now.");
   expect(writesOf(its.sandbox)).toEqual([]);
-  expect((await its.apply("--only-expired")).output).toContain(
-    "Nothing has expired that the tenant still holds.",
-  );
+  expect((await its.apply("--only-expired")).output).toContain("Nothing has expired that the tenant still holds.");
   // What the files changed, and what an exclusive list would remove beside it, stays pending.
   const plan = await its.plan();
   expect(plan.output).toContain("+0 add  ~1 change  -1 remove");

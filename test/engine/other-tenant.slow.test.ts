@@ -62,36 +62,33 @@ it.each([
       commands: ["preview --refresh", "destroy --yes --skip-preview"],
     },
   ],
-])(
-  "%s: nothing is written where all that its state says is gone",
-  async (_what, { program, plugin, commands }) => {
-    await using sandbox = await twoTenants({ people: false });
-    await using project = await applied(sandbox, program, plugin);
-    const before = (await project.state()).text;
-    const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
-    for (const command of commands) {
-      const args = command.split(" ");
-      const run = await project.runWith(keyOf("globex"), ...args);
-      expect([args[0], run.code]).toEqual([args[0], 1]);
-      expect(run.output).toMatch(ALL_GONE);
-      expect(run.output).toContain("[ERR_OTHER_TENANT]");
-    }
-    // Without a refresh, what is new or changed is the first that reaches the tenant.
-    await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
-    const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
-    expect(up.output).toMatch(ALL_GONE);
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(held()).toEqual([6, 6]);
-    const resources = (text: string): unknown =>
-      (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
-        .map(({ urn, id }) => `${urn} ${id}`)
-        .sort();
-    expect(resources((await project.state()).text)).toEqual(resources(before));
-    // With its own key, the run after it has only the new one to make.
-    await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
-    expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
-  },
-);
+])("%s: nothing is written where all that its state says is gone", async (_what, { program, plugin, commands }) => {
+  await using sandbox = await twoTenants({ people: false });
+  await using project = await applied(sandbox, program, plugin);
+  const before = (await project.state()).text;
+  const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+  for (const command of commands) {
+    const args = command.split(" ");
+    const run = await project.runWith(keyOf("globex"), ...args);
+    expect([args[0], run.code]).toEqual([args[0], 1]);
+    expect(run.output).toMatch(ALL_GONE);
+    expect(run.output).toContain("[ERR_OTHER_TENANT]");
+  }
+  // Without a refresh, what is new or changed is the first that reaches the tenant.
+  await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
+  const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
+  expect(up.output).toMatch(ALL_GONE);
+  expect(writesOf(sandbox)).toEqual([]);
+  expect(held()).toEqual([6, 6]);
+  const resources = (text: string): unknown =>
+    (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
+      .map(({ urn, id }) => `${urn} ${id}`)
+      .sort();
+  expect(resources((await project.state()).text)).toEqual(resources(before));
+  // With its own key, the run after it has only the new one to make.
+  await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
+  expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
+});
 
 it("settings files: a plan, a drift, an apply and an up are refused by whose mailboxes are there", async () => {
   await using sandbox = await twoTenants();
@@ -104,8 +101,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   await using project = await EngineProject.create({ program, environment, stack: "acme" });
   await mkdir(join(project.folder, "settings"));
   const settings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
-  const up = (key: string, ...args: string[]) =>
-    project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
+  const up = (key: string, ...args: string[]) => project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
   await settings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
   expect((await up("acme")).code).toBe(0);
   for (const value of ["only-globex.example", "shared.example"]) await deny(sandbox, "globex", value);

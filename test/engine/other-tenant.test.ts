@@ -27,8 +27,7 @@ it("nothing is written with the key of another tenant, by a program or a setting
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url },
     files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\ndeny: [evil.example, worse.example]\n" },
   });
-  const run = (key: string, ...args: string[]) =>
-    project.runWith(keyOf(key), ...args, "--yes", "--skip-preview");
+  const run = (key: string, ...args: string[]) => project.runWith(keyOf(key), ...args, "--yes", "--skip-preview");
 
   // The very first run, of which no state tells anything.
   const first = await run("globex", "up");
@@ -37,9 +36,7 @@ it("nothing is written with the key of another tenant, by a program or a setting
     expect.stringMatching(/people have mailboxes of "globex\.example", and none of the own domains/),
   ]);
   const ids = async (): Promise<string[]> =>
-    (await project.state()).resources
-      .flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`]))
-      .sort();
+    (await project.state()).resources.flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`])).sort();
   expect(await ids()).toEqual([]);
   expect(writesOf(sandbox)).toEqual([]);
 

@@ -188,22 +188,17 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
       const run = commandLine(folder.path, environment, join(installed, "dist/commands/main.js"));
 
       const wanted: Record<string, string> = {};
-      const told = [
-        ...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm),
-      ];
+      const told = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
       expect(told).toHaveLength(1);
       for (const [, list = ""] of told) {
-        for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g))
-          wanted[name] = range;
+        for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
       }
       expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
       expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
 
       await install(folder.path, manager, packed(), wanted);
       for (const verb of ["rollout", "worker"]) {
-        expect((await run(verb)).stderr).toMatch(
-          /^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/,
-        );
+        expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
       }
       const { stdout } = await run("doctor");
       expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
@@ -257,9 +252,7 @@ it("declares its types without an error, even for users who have libraries check
   const ours = program.getSourceFiles().filter((file) => file.fileName.includes("/provider/dist/"));
   const errors = ours
     .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)])
-    .map(
-      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`,
-    );
+    .map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
   expect(ours.length).toBeGreaterThanOrEqual(entries.length);
   expect(errors).toEqual([]);
 });

@@ -12,9 +12,7 @@ const MAX_UNPACKED_BYTES = 8_800_000;
 const packed = sharedPackage();
 
 it("holds the license, the readme and what was built, and nothing else", () => {
-  expect(packed().files).toEqual(
-    expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]),
-  );
+  expect(packed().files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]));
   const others = packed().files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
   expect(others).toEqual([]);
   const template = "dist/commands/init/template/";

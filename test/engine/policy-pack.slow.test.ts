@@ -36,9 +36,7 @@ it("what keeps the rules passes, settings files with it, and a risk that was acc
   for (const pack of [ANALYZER, join(project.folder, "host.js")]) {
     const { code, output } = await project.run("preview", "--policy-pack", pack);
     expect(violations(output), output).toEqual({
-      "[advisory] accepted-risk": [
-        "acme-fair.example: allows a look-alike of your own domain (allow-look-alike)",
-      ],
+      "[advisory] accepted-risk": ["acme-fair.example: allows a look-alike of your own domain (allow-look-alike)"],
     });
     expect(code).toBe(0);
   }

@@ -26,9 +26,7 @@ it("what breaks a rule is told without its comment, fails the preview, and is no
       "partner.example: allows a whole domain",
     ],
     // The stack's own configuration names no own domains.
-    "[mandatory] risky-entry": [
-      "acme-login.example: allows a look-alike of your own domain (allow-look-alike)",
-    ],
+    "[mandatory] risky-entry": ["acme-login.example: allows a look-alike of your own domain (allow-look-alike)"],
   });
   expect(output).not.toMatch(/Mallory|Trent/);
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);

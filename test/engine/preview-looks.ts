@@ -18,11 +18,7 @@ const MODULES: Readonly<Record<FrontName, string>> = {
 };
 
 /** A list of `size` entries, exclusive, in a project whose runs look first. */
-export async function exclusiveProject(
-  sandbox: Sandbox,
-  front: FrontName,
-  size: number,
-): Promise<EngineProject> {
+export async function exclusiveProject(sandbox: Sandbox, front: FrontName, size: number): Promise<EngineProject> {
   const project = await EngineProject.create({
     program: `
       import { readFileSync } from "node:fs";

@@ -119,9 +119,7 @@ it("a plugin that was started by hand serves one run after the other, and tells 
     await project.write(program(FRONTS.native, { comment: "INC-7", vips: [] }));
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
-    expect(saidAt(LENA, output)).toMatch(
-      /^lena\.hartmann@acme\.example is no VIP any more, and stays excluded/,
-    );
+    expect(saidAt(LENA, output)).toMatch(/^lena\.hartmann@acme\.example is no VIP any more, and stays excluded/);
     expect(printed).toEqual([]);
 
     // It would be configured for the one tenant, and then for the other.
@@ -146,9 +144,7 @@ it("`pulumi do` needs no more than the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await projectOn(sandbox, "");
   const { host } = new URL(sandbox.url);
-  await project.succeed(
-    ...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)],
-  );
+  await project.succeed(...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)]);
   const run = async (what: string, ...args: string[]) =>
     await project.run("do", `email-security:index:${what}`, "--stateless", ...args);
   const json = async (what: string, ...args: string[]): Promise<unknown> => {
@@ -174,9 +170,7 @@ it("`pulumi do` needs no more than the environment", async () => {
     code: 0,
   });
   const [made] = sandbox.allowDenyEntries("acme");
-  expect(await json("AllowDenyEntry", "list", "--list", "deny")).toEqual([
-    { id: made?.id, name: "deny:evil.example" },
-  ]);
+  expect(await json("AllowDenyEntry", "list", "--list", "deny")).toEqual([{ id: made?.id, name: "deny:evil.example" }]);
   const patch = ["patch", "deny:evil.example", "--comment", "INC-8", "--yes"];
   expect(await run("AllowDenyEntry", ...patch)).toMatchObject({ code: 0 });
   expect(await json("AllowDenyEntry", "read", String(made?.id), "--output", "json")).toMatchObject({

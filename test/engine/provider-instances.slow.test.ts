@@ -76,9 +76,7 @@ it("refuses, in every run, two Providers with two keys that declare lists of one
     `,
   });
   for (const run of ["first", "second"]) {
-    await expect(project.up(), run).rejects.toThrow(
-      /Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s,
-    );
+    await expect(project.up(), run).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
     // Where the process of one starts late, the other may have written what it declares itself; never both.
     const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
     expect(
@@ -143,9 +141,9 @@ it("manages two tenants in one program, each by its own key, whatever the enviro
   expect(sandbox.allowDenyEntries("acme")).toEqual(before);
   sandbox.clearRequests();
   await project.refresh();
-  expect(
-    new Set(sandbox.requests.filter(({ tenant }) => tenant === "acme").map(({ keyLabel }) => keyLabel)),
-  ).toEqual(new Set(["Dana Reyes (console)"]));
+  expect(new Set(sandbox.requests.filter(({ tenant }) => tenant === "acme").map(({ keyLabel }) => keyLabel))).toEqual(
+    new Set(["Dana Reyes (console)"]),
+  );
 
   await project.destroy();
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);

@@ -165,9 +165,7 @@ function vips(): string[] {
 function writes(): string[] {
   return sandbox.requests
     .filter(({ method }) => method !== "GET")
-    .map(
-      ({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`,
-    );
+    .map(({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`);
 }
 
 /** Where the first write that says this stands. */
@@ -210,9 +208,7 @@ it("`retainOnDelete`: what is declared no more stays at the service, and nobody 
       FRONTS.flatMap((front) => [`deny kept-${front}.example first`, `deny kept-one-${front}.example first`]),
     ),
   );
-  expect(vips()).toEqual(
-    expect.arrayContaining(FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1)])),
-  );
+  expect(vips()).toEqual(expect.arrayContaining(FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1)])));
   expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((front) => mailbox(front, 2)).sort());
   const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
   expect(gone.map(([value]) => value).sort()).toEqual(
@@ -267,9 +263,7 @@ it("`--target`: the others are not looked at, and what takes another's place tak
   sandbox.clearRequests();
   await project.up("--target", "**-renamed", "--target", "**-moved");
   // Where it has moved to was not named.
-  expect(writes().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
-    ofBoth(() => 'DELETE allow_deny_entries/ ""'),
-  );
+  expect(writes().map((write) => write.replace(/ade_\w+/, ""))).toEqual(ofBoth(() => 'DELETE allow_deny_entries/ ""'));
   expect(entries().filter((one) => one.includes("moved-"))).toEqual([]);
 });
 
@@ -366,9 +360,7 @@ it("`customTimeouts`: what is not done in time fails, and the next run goes on f
   );
   expect(code).not.toBe(0);
   for (const kind of ["AllowDenyEntry", "AllowDenyList"]) {
-    const told = output.match(
-      new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"),
-    );
+    const told = output.match(new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"));
     expect(told?.length).toBeGreaterThanOrEqual(2);
   }
   hold = undefined;
@@ -382,9 +374,7 @@ it("`customTimeouts`: what is not done in time fails, and the next run goes on f
   expect(new Set(sent).size).toBe(sent.length);
   const { resources } = await project.state();
   const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));
-  expect(
-    lists.map(({ initErrors, outputs }) => [initErrors, Object.keys(outputs?.["entries"] ?? {}).length]),
-  ).toEqual([
+  expect(lists.map(({ initErrors, outputs }) => [initErrors, Object.keys(outputs?.["entries"] ?? {}).length])).toEqual([
     [undefined, 2],
     [undefined, 2],
   ]);

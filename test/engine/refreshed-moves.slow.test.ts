@@ -19,12 +19,9 @@ interface Declared {
 const MEMBERS = ["yuki.sato@acme.example", "marcus.bell@acme.example"];
 
 function program(url: string, { front, key, members = MEMBERS }: Declared): string {
-  const was =
-    front === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
+  const was = front === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
   const provider =
-    key === undefined
-      ? ""
-      : `provider: new es.Provider("p", ${JSON.stringify({ baseUrl: url, apiKey: key })}),`;
+    key === undefined ? "" : `provider: new es.Provider("p", ${JSON.stringify({ baseUrl: url, apiKey: key })}),`;
   return `
     import * as es from "pulumi-email-security${front === "native" ? "/native" : ""}";
     const options = { ${provider} };

@@ -81,24 +81,16 @@ it("is made by one command, which changes versions, the changelog and what is ge
   expect(versionOf(clone)).toBe(VERSION);
   const changed = (await git("diff", "--name-only")).trim().split("\n");
   const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
-  const written = [
-    "provider/package.json",
-    "package-lock.json",
-    ...TEXTS,
-    ...globSync("examples/*/package.json"),
-  ];
+  const written = ["provider/package.json", "package-lock.json", ...TEXTS, ...globSync("examples/*/package.json")];
   expect(others).toEqual(written.sort());
   // Each SDK has it, by whatever name its language gives it; and nothing says the earlier one.
   const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
-  for (const language of ["nodejs", "python", "go", "dotnet", "java"])
-    expect(said0).toContain(`sdk/${language}/`);
+  for (const language of ["nodejs", "python", "go", "dotnet", "java"]) expect(said0).toContain(`sdk/${language}/`);
   const earlier = await git(
     ...["grep", "--extended-regexp", "--name-only", `"(version|\\^)?${before.replaceAll(".", "\\.")}"`],
     ...["--", "sdk", "provider/package.json", "provider/cmd", "examples/*/package.json"],
   ).catch(() => "");
-  expect(
-    earlier.split("\n").filter((file) => !/^(?:examples\/policy-pack\/package\.json)?$/.test(file)),
-  ).toEqual([]);
+  expect(earlier.split("\n").filter((file) => !/^(?:examples\/policy-pack\/package\.json)?$/.test(file))).toEqual([]);
   const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
   expect(partOf(changelog, "Unreleased")).toBe("");
   expect(partOf(changelog, VERSION)).toContain("### Added");
@@ -108,9 +100,7 @@ it("is made by one command, which changes versions, the changelog and what is ge
   await git("tag", `v${VERSION}`);
   await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("is not later than what is released");
   await expect(sh("npm run release -- 9.9.0-rc.1")).rejects.toThrow("is a pre-release");
-  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow(
-    'CHANGELOG.md says nothing under "## Unreleased"',
-  );
+  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow('CHANGELOG.md says nothing under "## Unreleased"');
   expect(await git("status", "--porcelain")).toBe("");
 });
 
@@ -155,9 +145,7 @@ it("is built whole by the commands of the workflow, and every part is what it sa
     ["-native", ""].map((name) => `+ pulumi-email-security${name}@${VERSION}`),
   );
   for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {
-    const manifest = await sh(
-      `tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`,
-    );
+    const manifest = await sh(`tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`);
     expect(JSON.parse(manifest)).toMatchObject({ version: VERSION });
   }
   const bom = await readFile(archivesOf(`sbom/pulumi-email-security-package-v${VERSION}.cdx.json`), "utf8");
@@ -165,10 +153,7 @@ it("is built whole by the commands of the workflow, and every part is what it sa
   const { dependencies } = JSON.parse(await readFile("provider/package.json", "utf8"));
   const names = (JSON.parse(bom) as { components: { name: string }[] }).components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-  const ofPlugin = await readFile(
-    archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`),
-    "utf8",
-  );
+  const ofPlugin = await readFile(archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`), "utf8");
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(ofPlugin)).toBeNull();
   expect(ofPlugin).toContain("pkg:npm/%40grpc/grpc-js@");
 });

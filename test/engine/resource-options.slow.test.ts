@@ -20,9 +20,7 @@ function program({ members, options, name = "board" }: Declared): string {
     ([front, { person }]) =>
       `new ${front}.VipList("${front}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
   );
-  const imports = Object.entries(FRONTS).map(
-    ([front, { module }]) => `import * as ${front} from "${module}";`,
-  );
+  const imports = Object.entries(FRONTS).map(([front, { module }]) => `import * as ${front} from "${module}";`);
   return [...imports, ...lists].join("\n");
 }
 
@@ -72,8 +70,7 @@ it("`ignoreChanges`, `aliases`, `transforms`: Pulumi's options reach the element
     program({
       name: "committee",
       members: (person) => `{ "${person}": "Changed" }`,
-      options: (person) =>
-        ignoring(person.startsWith("diego") ? "Diego.Santos@acme.example" : person, "board"),
+      options: (person) => ignoring(person.startsWith("diego") ? "Diego.Santos@acme.example" : person, "board"),
     }),
   );
   const { code, output } = await project.run("preview");
@@ -112,9 +109,7 @@ function replaced(comment: string, options: object): string {
       new ${front}.VipList("${front}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
     `;
   };
-  const imports = Object.entries(FRONTS).map(
-    ([front, { module }]) => `import * as ${front} from "${module}";`,
-  );
+  const imports = Object.entries(FRONTS).map(([front, { module }]) => `import * as ${front} from "${module}";`);
   return [...imports, of("dynamic"), of("native")].join("\n");
 }
 

@@ -135,13 +135,8 @@ describe("a name that is used again for another company", () => {
 
 describe("a tenant with another name", () => {
   it("is rolled back to what it held before a rollout that knew it by its former name", async () => {
-    const renamed = await fleet.begin(
-      { ACME_KEY: fleet.environment["T0_KEY"] },
-      "tenant",
-      "rename",
-      "t0",
-      "acme",
-    ).ended;
+    const renamed = await fleet.begin({ ACME_KEY: fleet.environment["T0_KEY"] }, "tenant", "rename", "t0", "acme")
+      .ended;
     expect(renamed.code, renamed.output).toBe(0);
     const back = await fleet.rollout("rollback", id, "--yes");
     expect([back.code, begun(back)], back.output).toEqual([0, ["acme", "t1"]]);
@@ -153,16 +148,8 @@ describe("a tenant with another name", () => {
 
   it("leaves its former name to a new tenant, which gets a stack of its own", async () => {
     await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
-    const added = await fleet.begin(
-      {},
-      "tenant",
-      "add",
-      "t0",
-      "--key-env",
-      "T2_KEY",
-      "--settings",
-      "settings/new.yaml",
-    ).ended;
+    const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
+      .ended;
     expect(added.code, added.output).toBe(0);
     expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 and not t0: it is the stack of "acme".');
     fleet.take();

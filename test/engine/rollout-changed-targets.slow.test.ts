@@ -50,9 +50,7 @@ describe("resume", () => {
     expect(askedTenants()).toEqual(["t2"]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
-    expect(run.report().skipped).toMatchObject([
-      { name: "t1", reason: "tenants.yaml doesn't name it any more" },
-    ]);
+    expect(run.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml doesn't name it any more" }]);
     const status = await fleet.begin({}, "rollout", "status").ended;
     expect(status.stdout).toContain("DONE, BUT FOR 1 TENANT");
     expect(status.stdout).not.toContain("All ");
@@ -61,10 +59,7 @@ describe("resume", () => {
 
   it("writes to neither name of a tenant that was renamed", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
-    await replaceInTargets(
-      "  t1: {}\n",
-      "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n",
-    );
+    await replaceInTargets("  t1: {}\n", "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n");
     const run = await fleet.rollout("resume");
     expect(told(run), run.output).toEqual([2, ["t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
@@ -163,9 +158,7 @@ describe("rollback", () => {
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
     expect(told(again), again.output).toEqual([1, []]);
-    expect(again.output).toMatch(
-      /rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/,
-    );
+    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
 
     expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });

@@ -43,9 +43,7 @@ describe.each([
     fleet.take();
     const refused = await fleet.rollout("rollback", "--yes");
     expect(refused.code, refused.output).toBe(3);
-    expect(refused.output).toContain(
-      `The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`,
-    );
+    expect(refused.output).toContain(`The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`);
     expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
     expect(fleet.holds("t0")).toEqual(afterHotfix);
 

@@ -45,15 +45,11 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
   expect(told(other)).toEqual([1, []]);
-  expect(other.output).toMatch(
-    new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`),
-  );
+  expect(other.output).toMatch(new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`));
   // Abandoned where its journal is not; then that journal can't go on with it.
   const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
   expect(stopped.output).toMatch(/of another journal, is abandoned/);
-  expect((await fleet.rollout("resume")).output).toMatch(
-    /abandoned by a person where its journal was not at hand/,
-  );
+  expect((await fleet.rollout("resume")).output).toMatch(/abandoned by a person where its journal was not at hand/);
 
   // And a new one, of a journal that knows nothing, waits at the gate again.
   await rm(join(fleet.folder, ".email-security"), { recursive: true });

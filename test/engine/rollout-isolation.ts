@@ -20,8 +20,7 @@ export async function startFleetWithKeys(tenants: number): Promise<Fleet> {
     waves: "waves:\n  - { name: all, maxConcurrent: 50, failureTolerance: 1 }\n",
     sandbox: {
       intercept({ method, body }) {
-        if (method !== "POST" || (body as { value?: string }).value !== `only-${FAILING}.example`)
-          return undefined;
+        if (method !== "POST" || (body as { value?: string }).value !== `only-${FAILING}.example`) return undefined;
         // A service that tells too much, in a way that is to do harm.
         const error = `no: sandbox-${FAILING}-ci \u001b[31m<img src=x> [click](javascript:x) "quoted" MARK-OF-ONE`;
         return { status: 400, body: { error } };
@@ -35,9 +34,7 @@ export const KEY = /sandbox-t\d+-(?:ci|console)/g;
 const VALUE = /only-(t\d+)\.example/g;
 
 /** The tenants whose own value is in a text. */
-const valuesIn = (text: string): string[] => [
-  ...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name)),
-];
+const valuesIn = (text: string): string[] => [...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name))];
 
 /** Looks at all processes of a run again and again, and answers what was seen at its end. */
 export async function watched(
@@ -61,8 +58,7 @@ export async function watched(
       const stack = /--stack (t\d+)/.exec(command)?.[1];
       for (const key of keys) keysSeen.add(key);
       const isOwn =
-        keys.length === 0 ||
-        (keys.length === 1 && (stack === undefined || keys[0] === `sandbox-${stack}-ci`));
+        keys.length === 0 || (keys.length === 1 && (stack === undefined || keys[0] === `sandbox-${stack}-ci`));
       if (!isOwn) wrong.push(`${command}: ${keys.join(" ")}`);
     }
     await sleep(100);
@@ -126,9 +122,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   for (const text of [
     output,
     status.output,
-    ...["report.md", "report.html", "report.json"].map((file) =>
-      readFileSync(join(fleet.folder, file), "utf8"),
-    ),
+    ...["report.md", "report.html", "report.json"].map((file) => readFileSync(join(fleet.folder, file), "utf8")),
   ]) {
     expect(text.match(KEY)).toBeNull();
     expect(text).not.toContain("\u001b[31m");
@@ -172,9 +166,6 @@ function filesOf(folder: string): (readonly [path: string, text: string])[] {
     .filter((path) => !path.includes("/node_modules/"))
     .map((path) => {
       const bytes = readFileSync(path);
-      return [
-        path,
-        (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString("latin1"),
-      ] as const;
+      return [path, (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString("latin1")] as const;
     });
 }

@@ -56,9 +56,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
   "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
   "two tenants are written to": async (run) => await writes(run, POSTS + 8),
   "one of two is through": async (run) =>
-    await run.seen(
-      ({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest",
-    ),
+    await run.seen(({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest"),
   "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
 };
 
@@ -200,9 +198,7 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
   const failed = tenants.find(({ name }) => name === "t1")?.error;
   expect(failed).toMatchObject({
     code: "ERR_STACK_LOCKED",
-    message: expect.stringMatching(
-      /^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/,
-    ),
+    message: expect.stringMatching(/^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/),
     advice: expect.stringContaining(`\`email-security rollout resume ${id}\``),
   });
   expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
@@ -213,8 +209,7 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
     await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
   }
   const refused = await fleet.rollout(...only);
-  const [, name = "", value] =
-    /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
+  const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
   expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
   expect(await fleet.begin({ [name]: value }, "rollout", ...only).ended).toMatchObject({ code: 0 });
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));

@@ -26,8 +26,7 @@ afterEach(async () => {
 
 const locksOf = (id: string): string => lockFolder(fleet, id, MARKS_PROJECT);
 const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", MARKS_PROJECT);
-const run = async (...args: string[]): Promise<EndedCommand> =>
-  await fleet.begin({}, "rollout", ...args).ended;
+const run = async (...args: string[]): Promise<EndedCommand> => await fleet.begin({}, "rollout", ...args).ended;
 
 /** Starts a rollout with one more deny, up to its gate. */
 let denies = 0;
@@ -51,8 +50,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
     await mkdir(locksOf(id), { recursive: true });
     await writeFile(join(locksOf(id), "a.json"), "");
   },
-  "attributes that are cut off": async (id) =>
-    await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
+  "attributes that are cut off": async (id) => await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
   "a state that is empty": async (id) => {
     await writeFile(join(statesFolder(), `${id}.json`), "");
     await writeFile(join(statesFolder(), `${id}.json.18ab.tmp`), "");
@@ -103,18 +101,15 @@ it("leaves the lock of another machine, and the journal as it was; the command t
   expect(await run("resume", id)).toMatchObject({ code: 0 });
 });
 
-it.each(COMMANDS)(
-  "leaves nothing in the way when it is killed with the lock of a mark: %s",
-  async (_, args, state) => {
-    const id = await killedInMark(args);
-    const again = await run(...args(id));
-    // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
-    if (again.code !== 0) await run("resume");
-    expect((await fleet.report(id)).state, again.output).toBe(state);
-    const next = await run("--only-expired", "--yes");
-    expect(next.code, next.output).toBe(0);
-  },
-);
+it.each(COMMANDS)("leaves nothing in the way when it is killed with the lock of a mark: %s", async (_, args, state) => {
+  const id = await killedInMark(args);
+  const again = await run(...args(id));
+  // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
+  if (again.code !== 0) await run("resume");
+  expect((await fleet.report(id)).state, again.output).toBe(state);
+  const next = await run("--only-expired", "--yes");
+  expect(next.code, next.output).toBe(0);
+});
 
 /** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {

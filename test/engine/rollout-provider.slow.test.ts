@@ -95,8 +95,8 @@ const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[key
 /** A stack's resources as the state has them, but for what the engine makes up anew or writes of each program. */
 async function resourcesOf(name: string): Promise<unknown> {
   const text = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).replaceAll(name, "NAME");
-  const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } })
-    .checkpoint.latest;
+  const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } }).checkpoint
+    .latest;
   return resources
     .map((resource) => {
       const made = ["modified", "created", "stackTrace", "sourcePosition"];

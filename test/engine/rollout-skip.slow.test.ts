@@ -19,14 +19,8 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
     method: "POST",
     fault: { forwarded: false, told: { status: 500, body: '{"error":"down"}' } },
   });
-  const told = async (
-    ...args: string[]
-  ): Promise<{ readonly code: number | null; readonly output: string }> => {
-    const { code, stdout, stderr } = await emailSecurity(
-      fleet.folder,
-      ["rollout", ...args],
-      fleet.environment,
-    );
+  const told = async (...args: string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
+    const { code, stdout, stderr } = await emailSecurity(fleet.folder, ["rollout", ...args], fleet.environment);
     return { code, output: `${stderr}${stdout}` };
   };
   const stopped = await fleet.rollout("--yes");
@@ -54,9 +48,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   // To roll it back, and the next rollout: both are planned without it.
   const back = await told("rollback");
   expect(back.code).toBe(2);
-  expect(back.output).toMatch(
-    /Skipped \(1\)\n\n {2}⊘ t1, since .*\n {2}The rollback changes nothing there\./,
-  );
+  expect(back.output).toMatch(/Skipped \(1\)\n\n {2}⊘ t1, since .*\n {2}The rollback changes nothing there\./);
   await fleet.baseline(["evil0.example", "next.example"]);
   const next = await told();
   expect(next.code).toBe(2);

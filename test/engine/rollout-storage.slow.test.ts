@@ -111,9 +111,7 @@ it("ends by itself where the journal may not grow, and is resumed", async () => 
   const { code, output } = await run.ended;
   expect(code).toBe(1);
   expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*10 s at most/);
-  expect(output).toMatch(
-    /since its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/,
-  );
+  expect(output).toMatch(/since its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain('"t0" was changed, and the journal does not say so');
   expect(output).toContain("0 of 2 tenants hold what is declared, 0 failed, and 2 are left");
   expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
@@ -125,9 +123,7 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
   await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
   const { code, output } = await run.ended;
   expect(code).toBe(1);
-  expect(output).toMatch(
-    /rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/,
-  );
+  expect(output).toMatch(/rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toMatch(
     /If you have the journal, bring it back .* Else abandon this rollout, .* and begin a new rollout/,
   );

@@ -16,8 +16,7 @@ const V1 = ["evil0.example", "evil1.example"];
 const BAD = "bad.example";
 
 /** What every tenant holds. */
-const held = (): Record<string, string[]> =>
-  Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
+const held = (): Record<string, string[]> => Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
 
 /** The settings with an allow that nobody should have, with a domain less, and with a comment that is wrong. */
 async function wrongBaseline(): Promise<void> {
@@ -117,9 +116,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
-  expect(again.output).toMatch(
-    /rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
-  );
+  expect(again.output).toMatch(/rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/);
   // What `email-security explain` shows is of one that rolled back another change.
   const asShown = again.stderr
     .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
@@ -130,9 +127,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(command).not.toBe(digest);
   // Nor does it come again in the company of something new.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
-  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(
-    /allow bad\.example.*\[ERR_ROLLED_BACK\]/,
-  );
+  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLED_BACK\]/);
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
   // What was said to be left to do in git, done: nothing is to be written.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
@@ -199,9 +194,7 @@ it.each(["dynamic", "native"])(
     );
     expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
     expect(await fleet.rollout("--yes", "--only", "t0")).toMatchObject({ code: 0 });
-    const [, many] = (await fleet.rollout("status", "--list")).stdout
-      .split("\n")
-      .map((line) => line.split(" ")[0]);
+    const [, many] = (await fleet.rollout("status", "--list")).stdout.split("\n").map((line) => line.split(" ")[0]);
     const whole = await fleet.rollout("rollback", many ?? "", "--yes", "--only", "t1");
     expect(whole.code, whole.output).toBe(0);
     expect(fleet.holds("t1")).toEqual(before);

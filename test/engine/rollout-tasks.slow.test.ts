@@ -40,8 +40,7 @@ afterAll(async () => {
 /** What was printed, without its lines. */
 const flat = ({ output }: { readonly output: string }): string => output.replace(/\s+/g, " ");
 
-const rowOf = (name: string, value: string) =>
-  fleet.sandbox.allowDenyEntries(name).find((one) => one.value === value);
+const rowOf = (name: string, value: string) => fleet.sandbox.allowDenyEntries(name).find((one) => one.value === value);
 
 it("--only-expired takes away what has ended, through the waves, and leaves what else differs", async () => {
   await fleet.write("settings/t0.yaml", settingsOf("t0", `${flood(PAST)}  - pending.example\n`));
@@ -83,10 +82,7 @@ it("--revert-drift reverts what the console did where the files say so, and noth
     await fleet.console(name, "POST", "/allow_deny_entries", added);
   }
   // t0 says it from now on, and a change of its files waits.
-  await fleet.write(
-    "settings/t0.yaml",
-    settingsOf("t0", `${flood(PAST)}  - pending.example\nonDrift: revert\n`),
-  );
+  await fleet.write("settings/t0.yaml", settingsOf("t0", `${flood(PAST)}  - pending.example\nonDrift: revert\n`));
   const added = rowOf("t1", "colleague.example")?.id;
   fleet.sandbox.clearRequests();
   const done = await fleet.rollout("--revert-drift", "--yes");
@@ -97,10 +93,7 @@ it("--revert-drift reverts what the console did where the files say so, and noth
     "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
   );
   expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "done" });
-  expect(writesOf(fleet.sandbox).sort()).toEqual([
-    `DELETE /allow_deny_entries/${added}`,
-    "POST /allow_deny_entries",
-  ]);
+  expect(writesOf(fleet.sandbox).sort()).toEqual([`DELETE /allow_deny_entries/${added}`, "POST /allow_deny_entries"]);
   expect(flat(done)).toMatch(/t1: deny colleague\.example: added at the tenant, made by console on 2/);
   expect(flat(done)).toContain("t0: 1 at the tenant that nobody declares");
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));

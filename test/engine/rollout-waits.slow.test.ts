@@ -13,8 +13,7 @@ import { expectExample } from "../support/provoked";
  */
 
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () =>
-  undefined;
+let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -139,9 +138,9 @@ it("waits for a stack that another run holds, tells by whom, and leaves that run
   expect(await person.ended).toMatchObject({ code: 0 });
   expect(await patient.ended).toMatchObject({ code: 0 });
   expect(fleet.holds("t2")).toContain("deny held.example");
-  expect(
-    fleet.sandbox.audit("t2").filter(({ after }) => JSON.stringify(after).includes("held.example")),
-  ).toHaveLength(1);
+  expect(fleet.sandbox.audit("t2").filter(({ after }) => JSON.stringify(after).includes("held.example"))).toHaveLength(
+    1,
+  );
 });
 
 it("refuses a second rollout over the same stacks by name, and shares a service's places between others", async () => {
@@ -172,9 +171,7 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
   const turns = runs
     .flatMap(({ events }) => events)
     .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
-    .sort((one, next) =>
-      one.at < next.at ? -1 : one.at > next.at ? 1 : one.kind === "tenant-finished" ? -1 : 1,
-    )
+    .sort((one, next) => (one.at < next.at ? -1 : one.at > next.at ? 1 : one.kind === "tenant-finished" ? -1 : 1))
     .map(({ kind }) => kind);
   expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
   for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");

@@ -27,10 +27,7 @@ const reads = (): Record<string, string[]> => {
     Object.entries(byTenant).map(([tenant, requests = []]) => [
       tenant,
       requests
-        .map(
-          ({ method, path, query }) =>
-            `${method} ${path.split("/").at(-1)} ${query["list"] ?? ""} ${query["page"]}`,
-        )
+        .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"] ?? ""} ${query["page"]}`)
         .sort(),
     ]),
   );
@@ -72,8 +69,7 @@ it("is right to run no engine then: neither does one find anything to do, nor a 
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   expect(await settingsIn()).toEqual(states);
 
-  const plain = await fleet.pulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
-    .ended;
+  const plain = await fleet.pulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes").ended;
   expect(plain).toMatchObject({ code: 0, output: expect.stringMatching(/4 unchanged/) });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
@@ -89,13 +85,9 @@ async function stateTexts(): Promise<string[]> {
 /** The resources in them, without what the engine writes of each run, and of the program that it was. */
 async function settingsIn(): Promise<unknown[]> {
   return (await stateTexts()).map((text) => {
-    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } })
-      .checkpoint.latest;
+    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } }).checkpoint.latest;
     return resources
-      .map(
-        ({ modified: _modified, created: _created, stackTrace: _trace, sourcePosition: _place, ...rest }) =>
-          rest,
-      )
+      .map(({ modified: _modified, created: _created, stackTrace: _trace, sourcePosition: _place, ...rest }) => rest)
       .sort(({ urn: one }, { urn: other }) => (String(one) < String(other) ? -1 : 1));
   });
 }

@@ -30,9 +30,7 @@ it("makes a stack and changes its tenant; again, it only reads and runs no engin
   expect(begun(second)).toEqual([]);
   const looks = fleet
     .take()
-    .map(
-      ({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"]} ${query["page"]}`,
-    );
+    .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"]} ${query["page"]}`);
   // ⌈202/200⌉ pages of the deny list, one of the allow list and of the VIPs.
   expect(looks.sort()).toEqual([
     "GET allow_deny_entries allow 1",

@@ -43,11 +43,7 @@ it("compile in TypeScript", async () => {
   await symlink(resolve("sdk/nodejs"), join(project, "node_modules/pulumi-email-security-native"));
   await symlink(resolve("node_modules/@pulumi/pulumi"), join(project, "node_modules/@pulumi/pulumi"));
   const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext"];
-  await check(
-    process.execPath,
-    [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")],
-    project,
-  );
+  await check(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")], project);
 });
 
 const noPython = missingToolchain("python");
@@ -97,9 +93,7 @@ it("name in C# only what its SDK has", async () => {
     expect(text).toContain(`using EmailSecurity = ${schema.language.csharp.rootNamespace}.EmailSecurity;`);
     const source = await readFile(resolve("sdk/dotnet", `${name}.cs`), "utf8");
     for (const [, property = ""] of text.matchAll(/^ {8}(\w+) =/gm)) {
-      expect(source).toMatch(
-        new RegExp(`^ {8}public Input\\S* ${property}$|^ {8}public Input.* ${property} \\{`, "m"),
-      );
+      expect(source).toMatch(new RegExp(`^ {8}public Input\\S* ${property}$|^ {8}public Input.* ${property} \\{`, "m"));
     }
     const enums = await readFile(resolve("sdk/dotnet/Enums.cs"), "utf8");
     for (const [, type, value] of text.matchAll(/EmailSecurity\.(\w+)\.(\w+),/g)) {

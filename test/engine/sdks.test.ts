@@ -29,14 +29,11 @@ it.each([
   ["go", "emailsecurity/pulumi-plugin.json"],
   ["dotnet", "pulumi-plugin.json"],
   ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
-])(
-  "tells the engine in the SDK of %s which plugin a program needs, and from where",
-  async (language, file) => {
-    const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
-    const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
-    expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });
-  },
-);
+])("tells the engine in the SDK of %s which plugin a program needs, and from where", async (language, file) => {
+  const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
+  const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
+  expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });
+});
 
 it.skipIf(missing)(
   `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
@@ -71,9 +68,7 @@ async function textsUnder(folder: string): Promise<Record<string, string>> {
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter(
-      (file) => !/[\\/](node_modules|bin|obj|target|__pycache__|build|[^\\/]+\.egg-info)[\\/]/.test(file),
-    )
+    .filter((file) => !/[\\/](node_modules|bin|obj|target|__pycache__|build|[^\\/]+\.egg-info)[\\/]/.test(file))
     .sort();
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   return Object.fromEntries(files.map((file, index) => [file.slice(folder.length + 1), texts[index] ?? ""]));

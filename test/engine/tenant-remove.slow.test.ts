@@ -73,17 +73,11 @@ it("is kept from it by a rollout whose journal is not at hand, and not by the lo
   fleet.take();
 
   const named = await remove("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
-  expect([named.code, named.stderr]).toEqual([
-    1,
-    expect.stringContaining('no rollouts\' journal at "nowhere.db"'),
-  ]);
+  expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollouts\' journal at "nowhere.db"')]);
   await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
     const open = await remove("t1", ...more);
-    expect([open.code, open.stderr]).toEqual([
-      1,
-      expect.stringMatching(/still to change "t1".*ERR_ROLLOUT_BUSY/),
-    ]);
+    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/still to change "t1".*ERR_ROLLOUT_BUSY/)]);
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
@@ -153,14 +147,9 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   fleet.git("checkout", "--quiet", "--", ".");
   expect(await run("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
   const told = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
-  expect([told.code, told.stdout]).toEqual([
-    0,
-    expect.stringContaining('With the stack goes the skip of "t1"'),
-  ]);
+  expect([told.code, told.stdout]).toEqual([0, expect.stringContaining('With the stack goes the skip of "t1"')]);
   const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
-  expect(gone.stdout).toMatch(
-    /Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/,
-  );
+  expect(gone.stdout).toMatch(/Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/);
   expect(await run("rollout", "skip")).toMatchObject({ stdout: "Nobody is skipped.\n" });
   const anew = await run("tenant", "add", "t1");
   expect(anew.stdout).toContain("A first rollout, with a new stack, writes nothing");

@@ -60,9 +60,7 @@ it("takes over what the console put into another scope, as its plan says, where 
   try {
     await its.declare(reviewed);
     const without = await its.plan();
-    expect(without.output).toMatch(
-      /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
-    );
+    expect(without.output).toMatch(/allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s);
     await its.declare(adopting);
     const planned = await its.plan("--output", "plan.json");
     expect(planned.output.replace(/\s+/g, " ")).toContain(
@@ -94,9 +92,7 @@ it("shows, adopts and reverts what the console did", async () => {
   await clicked();
   const drift = await its.cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
-  expect(drift.output).toMatch(
-    /deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/,
-  );
+  expect(drift.output).toMatch(/deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/);
   // What it shows is run as a person would.
   const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
   await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });
@@ -119,10 +115,7 @@ it("shows, adopts and reverts what the console did", async () => {
 });
 
 it("refuses to apply a plan for another day, and asks the service nothing", async () => {
-  const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace(
-    "expires: never",
-    "expires: 2030-01-01",
-  );
+  const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace("expires: never", "expires: 2030-01-01");
   await its.declare(`${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
   const day = ["--today", "2030-01-02"];
   its.sandbox.clearRequests();

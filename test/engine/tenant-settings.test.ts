@@ -57,9 +57,7 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
     "--refresh",
   );
   expect(up.output).toContain("ERR_PLAN_MOVED");
-  expect(up.output).toContain(
-    'was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now',
-  );
+  expect(up.output).toContain('was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now');
   expect(up.code).not.toBe(0);
   expect(writesOf(its.sandbox)).toEqual([]);
 });

@@ -16,16 +16,11 @@ const STRANGER = tenantWith("stranger", [...HELD, clickedEntry("allow", "theirs.
 /** Three tenants that declare the baseline alone, and one of the service that no file names. */
 async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
   const fleet = await Fleet.start({ tenants: 3, entries: 2, others: [STRANGER], ...options });
-  for (const name of fleet.names)
-    await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
   return fleet;
 }
 
-async function run(
-  fleet: Fleet,
-  keys: Readonly<Record<string, string>>,
-  ...args: string[]
-): Promise<EndedCommand> {
+async function run(fleet: Fleet, keys: Readonly<Record<string, string>>, ...args: string[]): Promise<EndedCommand> {
   fleet.take();
   return await fleet.begin(keys, ...args).ended;
 }
@@ -33,15 +28,10 @@ async function run(
 const unfold = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
 
 const writesOf = (fleet: Fleet): string[] =>
-  fleet
-    .take()
-    .flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
+  fleet.take().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
 
 /** The standing of each tenant in `fleet status`. */
-async function standings(
-  fleet: Fleet,
-  keys: Readonly<Record<string, string>> = {},
-): Promise<readonly string[]> {
+async function standings(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
   const { stdout, output } = await run(fleet, keys, "fleet", "status", "--format", "json");
   expect(stdout, output).toMatch(/^\{/);
   const { tenants } = JSON.parse(stdout) as { tenants: { standing: string }[] };
@@ -67,9 +57,7 @@ describe("a key of a tenant that no rollout read", () => {
     expect(resumed.code, resumed.output).toBe(1);
     const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
     expect(error?.code, resumed.output).toBe("ERR_OTHER_TENANT");
-    expect(error?.message).toMatch(
-      /it was empty on 20\d\d-.* UTC, and now holds 3 entries that were created before/,
-    );
+    expect(error?.message).toMatch(/it was empty on 20\d\d-.* UTC, and now holds 3 entries that were created before/);
     expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
     expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
     expect(await standings(fleet)).toEqual(IN_STEP);
@@ -108,8 +96,7 @@ describe("a key of a tenant that no rollout read", () => {
 
   it("is taken for the tenant's own where a person says what the message prints", async () => {
     const refused = await run(fleet, wrong, "rollout", "--yes");
-    const [, variable = "", value = ""] =
-      /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
+    const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
     expect(value, refused.output).toBe("t1");
     const accepted = await run(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
     expect(accepted.code, accepted.output).not.toBe(1);
@@ -154,11 +141,7 @@ describe("without the journal", () => {
   it("status tells keys that were swapped, and takes right ones for right", async () => {
     await forget();
     expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
-    expect(await standings(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual([
-      "in-step",
-      "key-wrong",
-      "in-step",
-    ]);
+    expect(await standings(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-step", "key-wrong", "in-step"]);
     expect(await standings(fleet)).toEqual(IN_STEP);
     const found = await run(fleet, swapped, "find", "evil0.example", "--all");
     expect(found.code, found.output).toBe(1);

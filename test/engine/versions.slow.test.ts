@@ -6,9 +6,9 @@ import { matrix } from "../support/scale";
 import { FRONTS, type Front, Installation } from "./versions";
 
 /** Those that the page says to have been measured, the oldest first. */
-const MEASURED = [
-  ...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm),
-].map(([, version = ""]) => version);
+const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm)].map(
+  ([, version = ""]) => version,
+);
 
 interface Case {
   readonly sdk: string;

@@ -159,15 +159,7 @@ tenants:
         return join(folder, "index.ts");
       }),
     );
-    const options = [
-      "--noEmit",
-      "--strict",
-      "--skipLibCheck",
-      "false",
-      "--ignoreConfig",
-      "--target",
-      "es2022",
-    ];
+    const options = ["--noEmit", "--strict", "--skipLibCheck", "false", "--ignoreConfig", "--target", "es2022"];
     const compiler = resolve("node_modules/typescript/bin/tsc");
     const types = ["--types", "node", "--typeRoots", resolve("node_modules/@types")];
     const { stdout } = await promisify(execFile)(

@@ -14,8 +14,7 @@ let fleet: Fleet;
 /** Three tenants that hold their baseline by a rollout; `t2` over the native plugin. */
 beforeAll(async () => {
   fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: aboutOf });
-  for (const name of fleet.names)
-    await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
   await rolledOut();
 });
 afterAll(async () => {

@@ -13,9 +13,7 @@ function node(...args: readonly string[]): string[][] {
 /** Of the package and its dependencies: its own files, and the names of the others. */
 function sorted(files: readonly string[]): { readonly own: readonly string[]; readonly others: string[] } {
   const own = files.filter((file) => file.startsWith(dist + sep));
-  const others = files.flatMap(
-    (file) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? [],
-  );
+  const others = files.flatMap((file) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? []);
   return {
     own: own.map((file) => relative(dist, file).replaceAll(sep, "/")),
     others: [...new Set(others)].sort(),

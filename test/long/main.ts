@@ -32,8 +32,7 @@ try {
 async function main(): Promise<void> {
   const { parts, shards } = wishOf(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
-  if (!Number.isInteger(seed))
-    throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
+  if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
   for (const shard of shards) {
     if ((await showShard(shard, PARTS[shard.part as PartName], seed)) !== 0) process.exitCode = 1;
   }
@@ -50,9 +49,7 @@ async function main(): Promise<void> {
     onKept: () => writeFileSync(RESULTS, resultsOf(PARTS, journal.entries())),
     signal: stopping.signal,
   });
-  console.log(
-    `${passed} shards have passed, ${failed} have failed, ${left} are left. See test/long/results.md.`,
-  );
+  console.log(`${passed} shards have passed, ${failed} have failed, ${left} are left. See test/long/results.md.`);
   if (left > 0) console.log("`npm run test:long` goes on.");
   if (failed + left > 0) process.exitCode = 1;
 }

@@ -34,9 +34,7 @@ export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readon
       ]);
       for (const { again, name: what, message, entry } of failed) {
         const command = `EMAIL_SECURITY_TEST_SEED=${entry.seed} npm run test:long -- ${again}`;
-        failures.push(
-          `### ${what}\n\nAt \`${entry.commit}\`; again by \`${command}\`:\n\n${quoted(message)}`,
-        );
+        failures.push(`### ${what}\n\nAt \`${entry.commit}\`; again by \`${command}\`:\n\n${quoted(message)}`);
       }
     }
   }

@@ -21,11 +21,7 @@ export interface ShardOptions {
 }
 
 /** Runs a shard to its end. Undefined where it was stopped: of what it did nothing is known. */
-export async function runShard(
-  shard: Shard,
-  part: Part,
-  { seed, signal }: ShardOptions,
-): Promise<Outcome | undefined> {
+export async function runShard(shard: Shard, part: Part, { seed, signal }: ShardOptions): Promise<Outcome | undefined> {
   if (signal.aborted) return undefined;
   // A folder of its own for all that it leaves, be it killed.
   const folder = mkdtempSync(join(tmpdir(), "email-security-long-"));

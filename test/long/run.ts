@@ -75,9 +75,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: RunOpt
       done.set(shard.part, (done.get(shard.part) ?? 0) + shard.count);
     }
     const how = isFailed ? "FAILED" : "passed";
-    say(
-      `${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
-    );
+    say(`${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`);
     for (const { name, message, again } of outcome.failures) {
       say(`            ${name}: ${message.split("\n")[0]}`);
       say(`            again: EMAIL_SECURITY_TEST_SEED=${seed} npm run test:long -- ${again}`);
@@ -106,8 +104,6 @@ function overview(progress: readonly Progress[], atOnce: number): string[] {
   const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / atOnce;
   const cases = casesIn(progress.flatMap(({ undone }) => undone));
   const rest =
-    cases === 0
-      ? "Nothing is left."
-      : `${cases} cases are left: about ${duration(seconds)} of ${atOnce} cores.`;
+    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${duration(seconds)} of ${atOnce} cores.`;
   return [...lines, rest];
 }

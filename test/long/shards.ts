@@ -43,9 +43,7 @@ export function wishOf(typed: readonly string[]): Wish {
     const shard = { part, from: Number(from), count: Number(count) };
     const { cases } = PARTS[part];
     if (shard.from + shard.count > cases) {
-      throw new Error(
-        `"${text}" is beyond the ${cases} cases of ${part}, which begin at 0. Nothing was run.`,
-      );
+      throw new Error(`"${text}" is beyond the ${cases} cases of ${part}, which begin at 0. Nothing was run.`);
     }
     return shard;
   });

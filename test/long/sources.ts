@@ -48,9 +48,7 @@ export class Sources {
 
   /** Of all that a part tests: of the files of tests, its own alone. */
   of({ file }: Pick<Part, "file">): string {
-    const own = [...this.#digests].filter(
-      ([name]) => !/\.test\.ts$/.test(name) || name.startsWith(`${file}.`),
-    );
+    const own = [...this.#digests].filter(([name]) => !/\.test\.ts$/.test(name) || name.startsWith(`${file}.`));
     return digestOf(own.map(([name, digest]) => `${name} ${digest}\n`).join(""));
   }
 

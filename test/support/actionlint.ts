@@ -20,11 +20,9 @@ export async function actionlint(folder: string): Promise<string[]> {
   await run("git", ["init", "--quiet"], { cwd: copy.path });
   // What else is on this machine, such as shellcheck, decides nothing.
   const args = ["-no-color", "-oneline", "-shellcheck=", "-pyflakes="];
-  const { stdout } = await run(command, args, { cwd: copy.path }).catch(
-    (error: { code?: unknown; stdout: string }) => {
-      if (error.code === 1) return error;
-      throw error;
-    },
-  );
+  const { stdout } = await run(command, args, { cwd: copy.path }).catch((error: { code?: unknown; stdout: string }) => {
+    if (error.code === 1) return error;
+    throw error;
+  });
   return stdout.split("\n").filter((line) => line !== "");
 }

@@ -78,11 +78,7 @@ const entryRow: fc.Arbitrary<Omit<AllowDenyEntryRow, "id">> = fc.record({
 export const anyEntry: fc.Arbitrary<Omit<AllowDenyEntryRow, "id">> = fc
   .tuple(entryRow, fc.constantFrom("right", "right", "right", "domain", "ip", "url", "\u0007"))
   .map(([row, type]) => {
-    const right = row.value.includes("@")
-      ? "email_address"
-      : /^[\d.]+$|:.*:/.test(row.value)
-        ? "ip"
-        : "domain";
+    const right = row.value.includes("@") ? "email_address" : /^[\d.]+$|:.*:/.test(row.value) ? "ip" : "domain";
     return { ...row, entry_type: type === "right" ? right : type };
   });
 

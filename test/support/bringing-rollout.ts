@@ -24,9 +24,7 @@ export async function journalAt(place: string): Promise<string> {
   const targets = ["acme", "globex"].map((name) => targetOf(name, "https://a.example"));
   const id = await journal.create(spec, targets);
   const plan = JSON.stringify({
-    changes: [
-      { sign: "add", kind: "entry", key: "flood.example", value: "flood.example", after: { list: "deny" } },
-    ],
+    changes: [{ sign: "add", kind: "entry", key: "flood.example", value: "flood.example", after: { list: "deny" } }],
   });
   const summary = { resource: "a", isStackThere: true } as unknown as TenantSummary;
   await journal.planned(

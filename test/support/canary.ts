@@ -119,9 +119,7 @@ const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string
     ]),
   // A part of the key begins in any of the four places of a group of characters.
   base64: (text) =>
-    runs(text, /[\w+/-]{10,}/g, (run) =>
-      [0, 1, 2, 3].map((skipped) => fromBytes(run.slice(skipped), "base64")),
-    ),
+    runs(text, /[\w+/-]{10,}/g, (run) => [0, 1, 2, 3].map((skipped) => fromBytes(run.slice(skipped), "base64"))),
   compressed: (text) => {
     const bytes = Buffer.from(text, "latin1");
     return [...text.matchAll(COMPRESSED)].flatMap(({ index }) => decompressed(bytes.subarray(index)));

@@ -143,9 +143,7 @@ export class CompanyFleet implements AsyncDisposable {
     const clone = this.#clone(at);
     this.#fleet.take();
     const run = await command(...args);
-    this.#told.push(
-      `clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`,
-    );
+    this.#told.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
       const isSecond = keyLabel === "console";
@@ -211,8 +209,7 @@ export class CompanyFleet implements AsyncDisposable {
   async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
     const lines = [...tenants].map(
-      ([name, { service, isSecondKey }]) =>
-        `  ${name}: { key: { environment: ${keyOf(service, isSecondKey)} } }\n`,
+      ([name, { service, isSecondKey }]) => `  ${name}: { key: { environment: ${keyOf(service, isSecondKey)} } }\n`,
     );
     const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
     await writeFile(
@@ -220,10 +217,7 @@ export class CompanyFleet implements AsyncDisposable {
       `version: 1\nproject: fleet\n${defaults}tenants:\n${lines.join("")}${WAVES}`,
     );
     for (const [name, { allow }] of tenants)
-      await writeFile(
-        join(clone.folder, `settings/${name}.yaml`),
-        `version: 1\nallow: [${allow}]\n${OVERVIEW}`,
-      );
+      await writeFile(join(clone.folder, `settings/${name}.yaml`), `version: 1\nallow: [${allow}]\n${OVERVIEW}`);
   }
 
   /** Reads the files after a command that edits them. */
@@ -234,10 +228,7 @@ export class CompanyFleet implements AsyncDisposable {
       const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
       const { environment } = key;
       const isSecondKey = environment.endsWith("_SECOND_KEY");
-      return [
-        name,
-        { service: environment.slice(0, 2).toLowerCase(), isSecondKey, allow: allow[0] },
-      ] as const;
+      return [name, { service: environment.slice(0, 2).toLowerCase(), isSecondKey, allow: allow[0] }] as const;
     });
     clone.tenants = new Map(await Promise.all(named));
     this.#noteLeft();
@@ -246,8 +237,7 @@ export class CompanyFleet implements AsyncDisposable {
   #noteLeft(): void {
     const all = this.#clones.flatMap(({ tenants }) => [...tenants.values()]);
     const keys = new Set(all.map(({ service }) => service));
-    for (const service of SERVICES)
-      if (!keys.has(service)) this.#left.set(service, this.#fleet.holds(service));
+    for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.holds(service));
   }
 
   #fail(what: string): never {

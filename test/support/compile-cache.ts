@@ -5,11 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** What the hosts of the engine load, and what they load of ours. */
-const LOADED = [
-  "@pulumi/pulumi/cmd/dynamic-provider",
-  "pulumi-email-security",
-  "pulumi-email-security/runtime",
-];
+const LOADED = ["@pulumi/pulumi/cmd/dynamic-provider", "pulumi-email-security", "pulumi-email-security/runtime"];
 
 /**
  * Before all tests: compiles once what their hundreds of processes load, so that each starts in two thirds of the time.

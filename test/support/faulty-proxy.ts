@@ -237,8 +237,7 @@ export class FaultyProxy implements AsyncDisposable {
     }: { proxied: ProxiedRequest; request: IncomingMessage; response: ServerResponse; answer: Answer },
   ): Promise<void> {
     if (deliveredStatus === "reset") return this.#reset(proxied, request);
-    proxied.told =
-      typeof deliveredStatus === "string" ? deliveredStatus : (deliveredStatus.status ?? answer.status);
+    proxied.told = typeof deliveredStatus === "string" ? deliveredStatus : (deliveredStatus.status ?? answer.status);
     if (deliveredStatus === "silence") return;
     if (deliveredStatus === "trickle") {
       response.writeHead(answer.status, { "content-type": "application/json", connection: "close" });

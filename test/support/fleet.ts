@@ -135,10 +135,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Replaces the baseline: what every tenant denies. */
   async baseline(values: readonly string[]): Promise<void> {
-    await this.write(
-      "settings/baseline.yaml",
-      `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`,
-    );
+    await this.write("settings/baseline.yaml", `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`);
   }
 
   /** Replaces `tenants.yaml`. */
@@ -165,8 +162,7 @@ ${tenants}${waves}`,
 
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
-    const isRun =
-      args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
+    const isRun = args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const own = `.reports/${++this.#reports}.json`;
     const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
     const telling = report === own ? [...args, "--output", own] : args;
@@ -189,8 +185,7 @@ ${tenants}${waves}`,
         if (name === "stdout") {
           const lines = `${line}${text}`.split("\n");
           line = lines.pop() ?? "";
-          for (const one of lines)
-            if (one.startsWith('{"seq":')) events.push(JSON.parse(one) as RolloutEvent);
+          for (const one of lines) if (one.startsWith('{"seq":')) events.push(JSON.parse(one) as RolloutEvent);
         }
         for (const look of waiting) look();
       });
@@ -333,8 +328,7 @@ ${tenants}${waves}`,
       .filter((id) => /^\d+$/.test(id) && Number(id) !== process.pid)
       .flatMap((id) => {
         try {
-          const commandNow = (): string =>
-            readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+          const commandNow = (): string => readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
           let [command, environment] = [commandNow(), readFileSync(`/proc/${id}/environ`, "utf8")];
           // One that becomes another program in between has the environment of one and the command of the other.
           for (let next = commandNow(); next !== command; next = commandNow())

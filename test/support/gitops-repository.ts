@@ -50,10 +50,7 @@ export class GitopsRepository implements AsyncDisposable {
     // What is installed is this package as it is built; the registry has another.
     await linkPackages(top);
     const install = `ln -sfn '${join(top, "node_modules")}' node_modules`;
-    await writeFile(
-      join(commands, "npm"),
-      `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ${install}\nexit 64\n`,
-    );
+    await writeFile(join(commands, "npm"), `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ${install}\nexit 64\n`);
     await chmod(join(commands, "npm"), 0o755);
     const engine = await requireEngine();
     const { PATH, ...environment } = engine.environment({

@@ -2,11 +2,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import type {
-  ClaimedTenant,
-  PlannedTenant,
-  RolloutSpec,
-} from "../../provider/rollout/journal/rollout-record";
+import type { ClaimedTenant, PlannedTenant, RolloutSpec } from "../../provider/rollout/journal/rollout-record";
 import { nextStep, type RolloutView } from "../../provider/rollout/model/next-step";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
 import type { Target } from "../../provider/rollout/model/target";
@@ -69,12 +65,7 @@ export class JournalStory {
   #journal: Journal;
   #nowMs = Date.UTC(2026, 10, 21);
 
-  private constructor(
-    open: () => Promise<Database>,
-    database: CrashingDatabase,
-    journal: Journal,
-    address: string,
-  ) {
+  private constructor(open: () => Promise<Database>, database: CrashingDatabase, journal: Journal, address: string) {
     this.#open = open;
     this.#database = database;
     this.#journal = journal;
@@ -139,9 +130,7 @@ export class JournalStory {
       })),
     );
     for (const { state, error } of tenants) expect(error !== undefined).toBe(state === "failed");
-    expect(comparable(await this.#journal.view(id, 9))).toEqual(
-      comparable({ ...virtual.view(), capacity: 9 }),
-    );
+    expect(comparable(await this.#journal.view(id, 9))).toEqual(comparable({ ...virtual.view(), capacity: 9 }));
     expect(await this.#handedOut(id)).toEqual([...handedOut].sort());
     await this.#compareEvents(id, virtual);
   }
@@ -158,8 +147,7 @@ export class JournalStory {
       const last = own.findLast(({ kind }) => kind !== "tenant-note");
       if (state === "running") expect(last?.kind, name).toBe("tenant-started");
       if (state === "done") expect(last, name).toMatchObject({ kind: "tenant-finished", state });
-      if (state === "failed" && attempt > 0)
-        expect(last, name).toMatchObject({ kind: "tenant-finished", state });
+      if (state === "failed" && attempt > 0) expect(last, name).toMatchObject({ kind: "tenant-finished", state });
     }
     const ending = events.findLast(({ kind }) => ENDINGS.has(kind));
     const expected = {
@@ -198,9 +186,7 @@ export class JournalStory {
           which,
         );
         if (released !== undefined) return this.#begin(chosen, released, 0);
-        const under = claims.filter(
-          ({ job, attempt }) => virtual.tenants.get(job.tenant)?.attempt === attempt,
-        );
+        const under = claims.filter(({ job, attempt }) => virtual.tenants.get(job.tenant)?.attempt === attempt);
         return finish(under.findLast(({ job }) => virtual.tenants.get(job.tenant)?.state === "running"));
       }
       case "second begin":
@@ -312,11 +298,7 @@ export class JournalStory {
     };
   }
 
-  #begin(
-    { id, virtual, claims }: TwoReadings,
-    tenant: VirtualTenant | undefined,
-    back: number,
-  ): Act | undefined {
+  #begin({ id, virtual, claims }: TwoReadings, tenant: VirtualTenant | undefined, back: number): Act | undefined {
     if (tenant === undefined) return undefined;
     const { name, wave } = tenant;
     const round = tenant.round + back;
@@ -378,9 +360,7 @@ export class JournalStory {
   }
 
   async #handedOut(id: string): Promise<readonly string[]> {
-    const rows = await this.#database.query("SELECT job FROM handed_out WHERE job LIKE $1 ORDER BY job", [
-      `${id}%`,
-    ]);
+    const rows = await this.#database.query("SELECT job FROM handed_out WHERE job LIKE $1 ORDER BY job", [`${id}%`]);
     return rows.map(({ job }) => String(job)).sort();
   }
 

@@ -252,10 +252,7 @@ new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
   const stack = ["settings/solo.yaml", "--stack", "solo"];
   await pulumi.succeed("stack", "init", "solo");
   await succeed(0, "apply", ...stack, "--yes");
-  await write(
-    "settings/solo.yaml",
-    settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"),
-  );
+  await write("settings/solo.yaml", settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"));
   await succeed(2, "plan", ...stack, "--output", "plan.json");
 }
 

@@ -119,8 +119,7 @@ export class KillableStack implements AsyncDisposable {
       // After the last answer the engine may have ended it already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
-        if (this.#provider !== undefined && isRunning(this.#provider))
-          process.kill(this.#provider, "SIGKILL");
+        if (this.#provider !== undefined && isRunning(this.#provider)) process.kill(this.#provider, "SIGKILL");
       } else if (kill.victim === "service") await this.#sandbox.kill();
       else run.kill();
       if (kill.victim === "service" && isBackAtOnce) await this.#restartService();
@@ -277,7 +276,5 @@ export function providerOf(engine: number, front: Front): number | undefined {
   // Pulumi starts dynamic providers through a shell.
   const children = processes.filter(({ parent }) => parent === engine).map(({ id }) => id);
   const parents = [engine, ...children];
-  return processes.find(
-    ({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[front]),
-  )?.id;
+  return processes.find(({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[front]))?.id;
 }

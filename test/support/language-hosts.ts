@@ -65,16 +65,7 @@ export async function installPython(python: string, source: string, target: stri
   const copy = `${target}.source`;
   await cp(source, copy, { recursive: true });
   const offline = ["--no-index", "--no-deps", "--no-build-isolation"];
-  await run(join(python, "python"), [
-    "-m",
-    "pip",
-    "install",
-    "--quiet",
-    ...offline,
-    "--target",
-    target,
-    copy,
-  ]);
+  await run(join(python, "python"), ["-m", "pip", "install", "--quiet", ...offline, "--target", target, copy]);
 }
 
 /**

@@ -109,9 +109,7 @@ export class LiteralService implements AsyncDisposable {
     const { changesBehind = 0 } = this.#options;
     const rows = this.entries.map((entry) => ({ ...entry }));
     const left =
-      typeof changesBehind === "number"
-        ? { allow: changesBehind, deny: changesBehind }
-        : { ...changesBehind };
+      typeof changesBehind === "number" ? { allow: changesBehind, deny: changesBehind } : { ...changesBehind };
     this.#stale = { rows, left };
   }
 
@@ -151,11 +149,7 @@ export class LiteralService implements AsyncDisposable {
     this.vips.push({ email, comment, ...about });
   }
 
-  #changeVips(
-    method: string,
-    path: string,
-    { emails = [], email = "", comment = "" }: VipBody,
-  ): [number, unknown] {
+  #changeVips(method: string, path: string, { emails = [], email = "", comment = "" }: VipBody): [number, unknown] {
     const named = method === "PATCH" ? [email] : emails;
     this.writes.push(`${path.endsWith("/remove") ? "REMOVE" : method} ${named.join(" ")}`);
     const there = this.vips.filter((one) => named.includes(one.email));

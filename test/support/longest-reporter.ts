@@ -12,9 +12,7 @@ export default class LongestReporter implements Reporter {
     const lines = longest.map(({ module, ms }) => {
       const file = `${seconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
       const [test] = [...module.children.allTests()].toSorted((one, other) => spent(other) - spent(one));
-      return test === undefined
-        ? file
-        : `${file}, ${seconds(spent(test)).trim()} of it: ${shortened(test.name)}`;
+      return test === undefined ? file : `${file}, ${seconds(spent(test)).trim()} of it: ${shortened(test.name)}`;
     });
     console.log(`\n What took longest of ${files.length} files:\n${lines.join("\n")}\n`);
   }

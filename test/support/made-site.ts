@@ -36,9 +36,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
   const tenants = Array.from({ length: many }, (_, number) => {
     const name = `t${String(number).padStart(3, "0")}`;
     const file = `settings/${name}.yaml`;
-    const owned = Array.from({ length: own }, (_, at) =>
-      entryOf(`own${at}.${name}.example`, file, at + 4, text),
-    );
+    const owned = Array.from({ length: own }, (_, at) => entryOf(`own${at}.${name}.example`, file, at + 4, text));
     const tenant = tenantOf(name, number, entries, text);
     // Of files with mistakes nothing is known.
     if (tenant.standing !== "unusable") {
@@ -277,11 +275,7 @@ interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
 }
 
 /** Its first three tenants are the wave canary; of the others the fourth failed, and the fifth was as declared. */
-function shownOf(
-  names: readonly string[],
-  text: string,
-  { startMs, prunedAt, ...about }: MadeRollout,
-): ShownRollout {
+function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ...about }: MadeRollout): ShownRollout {
   const changes: readonly KeptChange[] = [
     { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
     {

@@ -8,10 +8,7 @@ export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed">
 }
 
 /** The engine's calls for one kind of resource. */
-export type Served = Pick<
-  ProviderResource,
-  "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete"
->;
+export type Served = Pick<ProviderResource, "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete">;
 
 /** What an `up` of one resource came to. */
 export interface Up {
@@ -78,8 +75,7 @@ export class ManagedResource {
         this.inputs = inputs;
         return { outcome: "same", failures };
       } catch (error) {
-        if (!(error instanceof InitFailed))
-          return { outcome: "failed", failures: { "": (error as Error).message } };
+        if (!(error instanceof InitFailed)) return { outcome: "failed", failures: { "": (error as Error).message } };
         Object.assign(this, { id: error.id, properties: error.properties, inputs });
         // After an update that failed halfway, the engine keeps the inputs of the run before.
         if (isUpdate) this.inputs = before;

@@ -34,10 +34,7 @@ export class RecordingMonitor implements AsyncDisposable {
     const server = new Server();
     let own: RecordingMonitor | undefined;
     server.addService(ResourceMonitorService, {
-      registerResource: (
-        { request }: ServerUnaryCall<RegisterRequest, unknown>,
-        done: sendUnaryData<unknown>,
-      ) => {
+      registerResource: ({ request }: ServerUnaryCall<RegisterRequest, unknown>, done: sendUnaryData<unknown>) => {
         const answer = new monitor.RegisterResourceResponse();
         answer.setUrn(`urn:of:${request.getName()}`);
         own?.registrations.push({

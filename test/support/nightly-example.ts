@@ -209,8 +209,7 @@ export class NightlyExample implements AsyncDisposable {
       "actions/cache/restore": async ({ with: { path, "restore-keys": prefix = "" }, workspace }) => {
         const newest = await this.#newestCache(prefix);
         if (newest === undefined) return;
-        for (const one of pathsOf(path))
-          await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
+        for (const one of pathsOf(path)) await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
       },
       "actions/cache/save": async ({ with: { path, key = "" }, workspace }) => {
         for (const one of pathsOf(path))
@@ -235,9 +234,7 @@ export class NightlyExample implements AsyncDisposable {
 
   async #newestCache(prefix: string): Promise<string | undefined> {
     const names = (await readdir(join(this.#top, "caches"))).filter((name) => name.startsWith(prefix));
-    const aged = await Promise.all(
-      names.map(async (name) => ({ name, at: (await stat(this.cache(name))).mtimeMs })),
-    );
+    const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(this.cache(name))).mtimeMs })));
     const newest = aged.toSorted((one, other) => other.at - one.at)[0];
     return newest && this.cache(newest.name);
   }

@@ -52,13 +52,7 @@ export class NumberedTenants implements AsyncDisposable {
     return id;
   }
 
-  #answer(
-    method: string,
-    url: string,
-    key: string,
-    body: Record<string, string>,
-    response: ServerResponse,
-  ): void {
+  #answer(method: string, url: string, key: string, body: Record<string, string>, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(url, "http://x");
     const entries = this.entries(key);
     const id = pathname.split("/").at(-1) ?? "";

@@ -174,9 +174,7 @@ export async function packLaterRelease(installed: string, destination: string): 
   await rename(join(source, "lib", "resources"), join(source, "lib", "serving"));
   for (const file of await readdir(join(source, "lib"), { recursive: true })) {
     if (/\.(js|d\.ts)$/.test(file)) {
-      await rewrite(join(source, "lib", file), (text) =>
-        text.replace(/(["'](?:\.{1,2}\/)+)resources\b/g, "$1serving"),
-      );
+      await rewrite(join(source, "lib", file), (text) => text.replace(/(["'](?:\.{1,2}\/)+)resources\b/g, "$1serving"));
     }
   }
   await rewrite(join(source, "package.json"), (text) => {

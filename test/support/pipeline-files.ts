@@ -70,9 +70,7 @@ export function gitLabPipeline(folder = GITOPS): Readonly<Record<string, unknown
 }
 
 /** What of a pipeline is a job: what has a script. */
-export function gitLabJobs(
-  folder = GITOPS,
-): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
+export function gitLabJobs(folder = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
   const jobs = Object.entries(gitLabPipeline(folder)).filter(
     ([, job]) => typeof job === "object" && job !== null && "script" in job,
   );

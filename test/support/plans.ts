@@ -425,9 +425,7 @@ export function hugePlan(count: number): Plan {
     counts: { added: count, changed: 0, removed: 0, unchanged: 4_000, unmanaged: count },
     backtest: {
       ...backtest,
-      allows: sorted
-        .filter(({ alarm }) => alarm === "danger")
-        .map(({ key }) => ({ ...dangerousBacktest, key })),
+      allows: sorted.filter(({ alarm }) => alarm === "danger").map(({ key }) => ({ ...dangerousBacktest, key })),
       unmatchedDenies: Array.from({ length: count }, (_, index) => `quiet-${index}.example`),
       denyCount: count + 4_000,
     },

@@ -67,19 +67,14 @@ function unpacked(): PostgresPrograms | undefined {
     .find(isComplete);
   if (folder === undefined) return undefined;
   const triplets = versions(join(root, "usr", "lib"), "", /-linux-gnu/);
-  const libraries = [
-    ...triplets.map((triplet) => join(root, "usr", "lib", triplet)),
-    join(dirname(folder), "lib"),
-  ];
+  const libraries = [...triplets.map((triplet) => join(root, "usr", "lib", triplet)), join(dirname(folder), "lib")];
   return { folder, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
 }
 
 /** Debian's packages, unpacked without installing them: for who may not install. */
 async function downloaded(): Promise<PostgresPrograms | undefined> {
   if (!existsSync("/usr/bin/apt-get") || !existsSync("/usr/bin/dpkg")) return undefined;
-  console.log(
-    "PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here",
-  );
+  console.log("PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here");
   try {
     await madeOnce(cached(), async (root) => {
       const archives = join(root, "archives");
@@ -97,22 +92,10 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
 
 /** The server's package, and of what it depends on all that is not installed. */
 async function neededPackages(): Promise<string[]> {
-  const { stdout: candidates } = await run("apt-cache", [
-    "depends",
-    "--no-recommends",
-    "--no-suggests",
-    "postgresql",
-  ]);
+  const { stdout: candidates } = await run("apt-cache", ["depends", "--no-recommends", "--no-suggests", "postgresql"]);
   const server = /Depends: (postgresql-\d+)/.exec(candidates)?.[1];
   if (server === undefined) throw new Error("apt knows no package postgresql");
-  const flags = [
-    "--no-recommends",
-    "--no-suggests",
-    "--no-conflicts",
-    "--no-breaks",
-    "--no-replaces",
-    "--no-enhances",
-  ];
+  const flags = ["--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"];
   const { stdout: all } = await run("apt-cache", ["depends", "--recurse", ...flags, server]);
   const names = [...new Set(all.split("\n").filter((line) => /^\w/.test(line)))];
   const { stdout: here } = await run("dpkg", ["--get-selections"]);

@@ -233,11 +233,11 @@ async function initialize(programs: PostgresPrograms, folder: string, user: User
   const password = join(folder, "password");
   await writeFile(password, POSTGRES_PASSWORD);
   const args = ["--no-sync", "--username=postgres", "--auth=scram-sha-256", `--pwfile=${password}`];
-  await run(
-    join(programs.folder, "initdb"),
-    [...args, "--encoding=UTF8", "--locale=C", "-D", join(folder, "data")],
-    { cwd: folder, env: { ...process.env, ...programs.environment, LC_ALL: "C" }, ...user },
-  );
+  await run(join(programs.folder, "initdb"), [...args, "--encoding=UTF8", "--locale=C", "-D", join(folder, "data")], {
+    cwd: folder,
+    env: { ...process.env, ...programs.environment, LC_ALL: "C" },
+    ...user,
+  });
   const access = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
   await writeFile(join(folder, "data", "pg_hba.conf"), access);
 }

@@ -55,10 +55,5 @@ function initFailure(error: ServiceError, needed: readonly string[]): InitFailed
   const properties = failed.getProperties()?.toJavaScript() ?? {};
   const lost = needed.filter((name) => !(name in properties));
   if (lost.length > 0) throw new Error(`the half-made resource lost its ${lost}`);
-  return new InitFailed(
-    error.details,
-    failed.getId(),
-    plain(failed.getProperties()),
-    failed.getReasonsList(),
-  );
+  return new InitFailed(error.details, failed.getId(), plain(failed.getProperties()), failed.getReasonsList());
 }

@@ -33,10 +33,7 @@ export class ProviderInstance {
   }
 
   /** Secrets come in the clear, as the engine sends them here. */
-  async diff(
-    olds: Properties,
-    news: Properties,
-  ): Promise<{ changes: boolean; diffs: string[]; replaces: string[] }> {
+  async diff(olds: Properties, news: Properties): Promise<{ changes: boolean; diffs: string[]; replaces: string[] }> {
     const request = new provider.DiffRequest();
     request.setUrn(this.#urn);
     request.setName(this.#name);

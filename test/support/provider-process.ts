@@ -20,10 +20,7 @@ export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "na
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
 /** The native plugin, as it is published: one file. */
-export const PLUGIN = built(
-  "plugin/pulumi-resource-email-security",
-  () => import("../../provider/plugin/main.ts"),
-);
+export const PLUGIN = built("plugin/pulumi-resource-email-security", () => import("../../provider/plugin/main.ts"));
 
 export interface ProviderProcessOptions {
   /** Default: {@link FRONT}. */
@@ -245,9 +242,7 @@ export class ProviderResource {
     const answer = await this.#call<InstanceType<typeof provider.CheckResponse>>((done) =>
       this.#client.check(request, done),
     );
-    const failures = Object.fromEntries(
-      answer.getFailuresList().map((one) => [one.getProperty(), one.getReason()]),
-    );
+    const failures = Object.fromEntries(answer.getFailuresList().map((one) => [one.getProperty(), one.getReason()]));
     return { inputs: plain(answer.getInputs()), failures };
   }
 

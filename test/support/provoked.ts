@@ -106,10 +106,7 @@ function withoutVolatile(message: string): string {
     .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
     .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
     .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
-    .replace(
-      /since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g,
-      "since 2026-11-21 03:12 UTC by dana@build-7",
-    )
+    .replace(/since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g, "since 2026-11-21 03:12 UTC by dana@build-7")
     .replace(
       /changed by process \d+, which did not finish within 0 s/g,
       "changed by process 4711, which did not finish within 60 s",

@@ -21,8 +21,7 @@ export async function pythonPackages(name: string, requirements: string): Promis
     .update(version)
     .update(await readFile(requirements));
   const folder = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
-  const commands = (environment: string) =>
-    join(environment, process.platform === "win32" ? "Scripts" : "bin");
+  const commands = (environment: string) => join(environment, process.platform === "win32" ? "Scripts" : "bin");
   await madeOnce(folder, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);
     const python = join(commands(unfinished), "python");

@@ -10,9 +10,7 @@ import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./r
  * channel to the process that has started it.
  */
 async function main(): Promise<void> {
-  const { url, name, concurrency, jobMs, holds } = JSON.parse(
-    process.env["WORKER"] ?? "{}",
-  ) as WorkerSettings;
+  const { url, name, concurrency, jobMs, holds } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
   const journal = await Journal.open(await openPostgres(url));
   const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
   process.on("message", (message: ToWorker) => {
@@ -32,9 +30,7 @@ async function main(): Promise<void> {
     const { tenant } = job;
     const { attempt } = claimed;
     // What a job must do that is told to stop; but this one then tries to write its late result.
-    signal.addEventListener("abort", () =>
-      tell({ kind: "lost", tenant, attempt, why: String(signal.reason) }),
-    );
+    signal.addEventListener("abort", () => tell({ kind: "lost", tenant, attempt, why: String(signal.reason) }));
     await sleep(jobMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
     if (aborted.signal.aborted) return;
     const isTaken = await journal.finish(claimed, undefined);

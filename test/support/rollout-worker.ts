@@ -84,8 +84,7 @@ export class RolloutWorker implements AsyncDisposable {
   }
 
   async gone(): Promise<void> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null)
-      await once(this.#process, "exit");
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await once(this.#process, "exit");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -101,10 +101,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
       const worker = `build-${lane % 3}:${4_100 + lane}${text}`;
       const error = isFailing ? errorOf(index, text) : undefined;
       const state = isFailing ? "failed" : "done";
-      happenings.push([
-        begun,
-        { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker },
-      ]);
+      happenings.push([begun, { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker }]);
       if (index % 37 === 5) {
         const message = `Waits for the stack's lock, held by another run${text}`;
         happenings.push([begun + 1, { kind: "tenant-note", wave: wave.name, tenant: tenant.name, message }]);
@@ -212,9 +209,7 @@ function tenantOf(
     address: `https://mail-security-${index % 4}.example${text}`,
     keyFrom: `the environment variable ${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY${text}`,
     stack: name,
-    planned: isUnchanged
-      ? { added: 0, changed: 0, removed: 0 }
-      : { added: changes - 1, changed: 1, removed: 0 },
+    planned: isUnchanged ? { added: 0, changed: 0, removed: 0 } : { added: changes - 1, changed: 1, removed: 0 },
     changes: isUnchanged
       ? []
       : Array.from({ length: Math.min(changes, 20) }, (_, change) => changeOf(change, index, text)),

@@ -30,9 +30,7 @@ export async function runAlone(
   [executable = "", ...args]: readonly string[],
   { engine, environment, print, cwd }: ProviderStart & { readonly cwd: string },
 ): Promise<RunningProvider> {
-  const child = new Child(
-    spawn(executable, [...args, engine], { cwd, stdio: "pipe", env: whole(environment) }),
-  );
+  const child = new Child(spawn(executable, [...args, engine], { cwd, stdio: "pipe", env: whole(environment) }));
   const port = await child.port(print);
   return { port, kill: (signal) => child.kill(signal), stop: async () => await child.end() };
 }
@@ -77,9 +75,7 @@ function lagPauses(): number[] {
 }
 
 function newHost(): Child {
-  return new Child(
-    spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: whole({}) }),
-  );
+  return new Child(spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: whole({}) }));
 }
 
 /** Ends what a host runs, and answers whether it can run another: not where it ended itself, or something is under way still. */

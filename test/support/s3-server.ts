@@ -44,8 +44,7 @@ export class S3Server implements AsyncDisposable {
   async names(prefix = ""): Promise<string[]> {
     const answer = await this.#ask("GET", `?list-type=2&prefix=${encodeURIComponent(prefix)}`);
     const text = await answer.text();
-    if (!text.includes("<IsTruncated>false</IsTruncated>"))
-      throw new Error("more objects than one page tells");
+    if (!text.includes("<IsTruncated>false</IsTruncated>")) throw new Error("more objects than one page tells");
     return [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, name = ""]) => name).sort();
   }
 

@@ -4,18 +4,12 @@ import { DatabaseSync } from "node:sqlite";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
 
 /** A sandbox with its data in a folder, whose tenant "acme" takes a key of the test's own beside its two. */
-export async function sandboxWithKey(
-  folder: string,
-  key: string,
-  options: SandboxOptions = {},
-): Promise<Sandbox> {
+export async function sandboxWithKey(folder: string, key: string, options: SandboxOptions = {}): Promise<Sandbox> {
   const data = join(folder, "sandbox.sqlite");
   await (await startSandbox({ scenario: "empty", data })).close();
   const database = new DatabaseSync(data);
   database
-    .prepare(
-      "INSERT INTO api_keys (hash, tenant_id, label) SELECT ?, id, 'canary' FROM tenants WHERE name = 'acme'",
-    )
+    .prepare("INSERT INTO api_keys (hash, tenant_id, label) SELECT ?, id, 'canary' FROM tenants WHERE name = 'acme'")
     .run(createHash("sha256").update(key).digest("hex"));
   database.close();
   return await startSandbox({ ...options, data });

@@ -49,8 +49,7 @@ function isRun(part: PartName): boolean {
 function readShard(text: string | undefined) {
   if (text === undefined) return undefined;
   const [, part = "", from, count] = /^([a-z-]+):(\d+)\+(\d+)$/.exec(text) ?? [];
-  if (!(part in PARTS))
-    throw new Error(`EMAIL_SECURITY_TEST_SHARD is "${text}", and not such as "kills:40+10".`);
+  if (!(part in PARTS)) throw new Error(`EMAIL_SECURITY_TEST_SHARD is "${text}", and not such as "kills:40+10".`);
   return { part, from: Number(from), count: Number(count) };
 }
 

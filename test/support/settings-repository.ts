@@ -12,8 +12,7 @@ export interface SettingsRepository extends SettingsFolder {
 
 export function settingsRepository(files: Readonly<Record<string, string>>): SettingsRepository {
   const folder = settingsFolder(files);
-  const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd: folder.path, encoding: "utf8" });
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder.path, encoding: "utf8" });
   git("init", "--quiet", "--initial-branch=main");
   git("config", "user.name", "Dana");
   git("config", "user.email", "dana@acme.example");

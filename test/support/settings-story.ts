@@ -12,12 +12,10 @@ export function deniedFlood(): SettingsHistory {
     "baseline.yaml": "version: 1\n",
   });
   folder.commit("Deny the flood (#7)", {
-    "baseline.yaml":
-      "version: 1\ndeny:\n  - value: Flood.example\n    ticket: INC-1\n    expires: 2099-10-01\n",
+    "baseline.yaml": "version: 1\ndeny:\n  - value: Flood.example\n    ticket: INC-1\n    expires: 2099-10-01\n",
   });
   folder.commit(HOSTILE, {
-    "baseline.yaml":
-      "version: 1\ndeny:\n  - value: flood.example\n    ticket: INC-1\n    expires: 2099-12-31\n",
+    "baseline.yaml": "version: 1\ndeny:\n  - value: flood.example\n    ticket: INC-1\n    expires: 2099-12-31\n",
   });
   return folder;
 }

@@ -61,9 +61,7 @@ export async function runAtOnce(
   commands: readonly { readonly args: readonly string[]; readonly input: string }[],
 ): Promise<EndedCommand[]> {
   const started = commands.map(({ args }) => startCommand(directory, args));
-  await Promise.all(
-    started.map(async ({ child }) => await new Promise((done) => child.stdin?.write(FILLER, done))),
-  );
+  await Promise.all(started.map(async ({ child }) => await new Promise((done) => child.stdin?.write(FILLER, done))));
   for (const [index, { child }] of started.entries()) child.stdin?.end(commands[index]?.input);
   return await Promise.all(started.map(async ({ ended }) => await ended));
 }

@@ -1,9 +1,4 @@
-import {
-  type Sandbox,
-  type ScenarioEmployee,
-  type ScenarioTenant,
-  startSandbox,
-} from "../../provider/sandbox";
+import { type Sandbox, type ScenarioEmployee, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 
 /** What tells two tenants of {@link twoTenants} apart: `acme` has people at acme.example, `globex` at globex.example. */
 export interface TwoTenantsOptions {
@@ -26,9 +21,7 @@ function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptio
     keyLabels: { ci: "ci", console: "console" },
     detectedAt: "2026-01-01T00:00:00Z",
     employees: people
-      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) =>
-          chiefOf(domain, at < 2 ? "ceo" : `ceo${at}`),
-        )
+      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) => chiefOf(domain, at < 2 ? "ceo" : `ceo${at}`))
       : [],
     manualVips: [],
     exclusions: [],

@@ -14,8 +14,5 @@ export const canMount = spawnSync("unshare", ["--map-root-user", "--mount", "tru
 
 /** The command and arguments that run a program in its working folder on such a disk, which only that program sees. */
 export function onDisk(disk: UnwritableDisk, program: readonly string[]): readonly [string, string[]] {
-  return [
-    "unshare",
-    ["--map-root-user", "--mount", "sh", "-c", `${MOUNTS[disk]} && exec "$0" "$@"`, ...program],
-  ];
+  return ["unshare", ["--map-root-user", "--mount", "sh", "-c", `${MOUNTS[disk]} && exec "$0" "$@"`, ...program]];
 }

@@ -26,9 +26,7 @@ export function shownOf(
     const state = plan.changes.length > 0 ? "pending" : "unchanged";
     return { ...tenant, name, state, planned: { added, changed, removed } } as const;
   });
-  const guards = plans.flatMap((plan, at) =>
-    (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })),
-  );
+  const guards = plans.flatMap((plan, at) => (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })));
   return {
     report: { ...before, tenants, counts: countsOf(tenants) },
     planned: { guards, ...(mail === undefined ? {} : { mail }) },

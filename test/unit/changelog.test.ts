@@ -30,7 +30,5 @@ it("gives a version what was unreleased, and leaves the rest", () => {
 it("releases nothing where nothing is said, and no version twice", () => {
   expect(() => released(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
   const after = released(BEFORE, "0.2.0", "2026-11-23");
-  expect(() => released(after, "0.3.0", "2026-11-23")).toThrow(
-    'CHANGELOG.md says nothing under "## Unreleased"',
-  );
+  expect(() => released(after, "0.3.0", "2026-11-23")).toThrow('CHANGELOG.md says nothing under "## Unreleased"');
 });

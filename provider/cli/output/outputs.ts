@@ -29,10 +29,7 @@ export interface Output<F extends Format = Format> {
  * @param formats the command's formats, the default first.
  */
 export function withOutputs(command: Command, formats: readonly Format[]): Command {
-  const collectValues = (value: string, before: readonly string[] = []): readonly string[] => [
-    ...before,
-    value,
-  ];
+  const collectValues = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   const example = formats.find((format) => format !== "text") ?? "text";
   return command
     .addOption(new Option("--format <format>", `Set the format (default: ${formats[0]})`).choices(formats))
@@ -97,16 +94,10 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, Format>> = {
   ".sarif": "sarif",
 };
 
-function readOutput<F extends Format>(
-  value: string,
-  defaultFormat: F | undefined,
-  formats: readonly F[],
-): Output<F> {
+function readOutput<F extends Format>(value: string, defaultFormat: F | undefined, formats: readonly F[]): Output<F> {
   const [, prefix, target = value] = FORMAT_PREFIX.exec(value) ?? [];
   if (target === "") {
-    throw new ConfigurationError(
-      `--output ${quote(value)} names no file. Give one, or - for standard output.`,
-    );
+    throw new ConfigurationError(`--output ${quote(value)} names no file. Give one, or - for standard output.`);
   }
   const to = target === "-" ? "stdout" : { file: target };
   if (prefix !== undefined) return { format: parseFormat(prefix, value, formats), to };

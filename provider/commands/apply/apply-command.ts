@@ -36,10 +36,7 @@ export function applyCommand(): Command {
     .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return withHelp(
     withPlanOptions(command)
-      .option(
-        "--plan-digest <digest>",
-        "Apply only the plan with this digest; anything that changed since is refused",
-      )
+      .option("--plan-digest <digest>", "Apply only the plan with this digest; anything that changed since is refused")
       .option(
         "--plan <file>",
         "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
@@ -102,9 +99,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
       staleReason.what === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
         : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
-    console.error(
-      harmless([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")),
-    );
+    console.error(harmless([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")));
     return EXIT.refused;
   }
   if (currentPlan.guards.length > 0) {

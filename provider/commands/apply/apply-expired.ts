@@ -2,13 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, EXIT, type ExitCode } from "../../cli/command-line";
 import { fitted } from "../../cli/fitted";
-import {
-  defaultFile,
-  type FailOn,
-  failOnGuard,
-  type PlannedOptions,
-  withRefusal,
-} from "../../cli/plan-options";
+import { defaultFile, type FailOn, failOnGuard, type PlannedOptions, withRefusal } from "../../cli/plan-options";
 import { ConfigurationError } from "../../client";
 import type { OnlyExpired, OnlyExpiredOptions } from "../../gitops/only-expired";
 import { scratchFolder } from "../../machine/scratch-folder";
@@ -26,15 +20,10 @@ interface ApplyExpiredOptions extends PlannedOptions {
 }
 
 /** Runs `email-security apply --only-expired`: removes expired entries and leaves everything else unchanged. */
-export async function applyExpired(
-  fileArgument: string | undefined,
-  options: ApplyExpiredOptions,
-): Promise<ExitCode> {
+export async function applyExpired(fileArgument: string | undefined, options: ApplyExpiredOptions): Promise<ExitCode> {
   const { stack, yes } = options;
   if (stack === undefined) {
-    throw new ConfigurationError(
-      "Say with --stack which stack applies the settings: only what it has declared goes.",
-    );
+    throw new ConfigurationError("Say with --stack which stack applies the settings: only what it has declared goes.");
   }
   if (options.fromPreview !== undefined || options.plan !== undefined || options.planDigest !== undefined) {
     throw new ConfigurationError(
@@ -149,9 +138,7 @@ function formatExpiredChange(change: Change, expired: OnlyExpired["plan"]["expir
   const expiredItem = expired.find(({ kind, key }) => kind === change.kind && key === change.key);
   const listLabel = change.kind === "vip" ? "VIP" : (change.before?.list ?? "");
   const locationText = change.place === undefined ? "" : `, ${change.place.file}:${change.place.line}`;
-  return printable(
-    `${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`,
-  );
+  return printable(`${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`);
 }
 
 /** The maximum number of remaining items to list. */
@@ -163,9 +150,7 @@ async function printRemaining({ kept, pending }: OnlyExpired, stack: string): Pr
   for (const { list = "VIP", key, why } of shown)
     console.log(fitted(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`)));
   if (more !== undefined)
-    console.log(
-      fitted(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`)),
-    );
+    console.log(fitted(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`)));
   if (pending > 0)
     console.log(
       fitted(

@@ -50,8 +50,7 @@ export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Pla
   if (reviewedPlan !== undefined && !isDigestOfPlan(digest, reviewedPlan)) {
     return {
       what: "digest",
-      message:
-        "The digest is not that of the plan that was given with it: one of the two is of another review.",
+      message: "The digest is not that of the plan that was given with it: one of the two is of another review.",
       details: [`  given  ${printable(digest)}`, `  plan   ${printable(reviewedPlan.digest)}`],
     };
   }
@@ -66,8 +65,7 @@ export function movedSince(digest: string, currentPlan: Plan, reviewedPlan?: Pla
   if (reviewedParts.desired !== currentParts.desired) {
     return {
       what: "desired",
-      message:
-        "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
+      message: "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
       details: reviewedPlan === undefined ? [] : describeDeclarationChanges(reviewedPlan, currentPlan),
     };
   }
@@ -88,9 +86,7 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
   const ruleLines = [...new Set([...Object.keys(oldRules), ...Object.keys(newRules)])]
     .filter((path) => oldRules[path] !== newRules[path])
     .map((path) => `  ${path}: was ${oldRules[path] ?? "not said"}, is ${newRules[path] ?? "not said"}`);
-  const reviewedChanges = new Map(
-    reviewedPlan.changes.map((change) => [`${change.kind} ${change.key}`, change]),
-  );
+  const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [`${change.kind} ${change.key}`, change]));
   const metadataLines = currentPlan.changes.flatMap((change) => {
     const reviewedChange = reviewedChanges.get(`${change.kind} ${change.key}`);
     if (reviewedChange === undefined) return [];
@@ -142,19 +138,15 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
     const reviewedChange = reviewedChanges.get(getKey(change));
     const changeName = formatChangeName(change);
     if (reviewedChange === undefined) {
-      const actual =
-        change.before === undefined ? "is not there" : `is ${formatOptionalState(change.before)} now`;
-      return [
-        `  ${changeName}: ${actual}, and would be ${formatResultingState(change)}; the review did not show it`,
-      ];
+      const actual = change.before === undefined ? "is not there" : `is ${formatOptionalState(change.before)} now`;
+      return [`  ${changeName}: ${actual}, and would be ${formatResultingState(change)}; the review did not show it`];
     }
     const expectedReplacements = new Map(
       (reviewedChange.mayReplace ?? []).map((replacement) => [replacement.key, replacement.before]),
     );
     for (const { key, before: actual } of change.mayReplace ?? []) {
       const expectedState = expectedReplacements.get(key);
-      if (expectedState !== undefined && formatOptionalState(expectedState) === formatOptionalState(actual))
-        continue;
+      if (expectedState !== undefined && formatOptionalState(expectedState) === formatOptionalState(actual)) continue;
       const reviewText =
         expectedState === undefined
           ? "the review did not show it"
@@ -166,8 +158,7 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
     if (formatOptionalState(reviewedChange.before) !== formatOptionalState(change.before)) {
       // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
-        reviewedChange.before !== undefined &&
-        formatCreation(reviewedChange.before) === formatCreation(change.before);
+        reviewedChange.before !== undefined && formatCreation(reviewedChange.before) === formatCreation(change.before);
       const creatorText = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
       const authorText =
         change.before !== undefined && isSameEntry ? `${creatorText}; ${UNKNOWN_AUTHOR_TEXT}` : creatorText;

@@ -90,8 +90,7 @@ function validateValueInput(input: string, list: ListWord): string | undefined {
   for (const value of values) {
     const parsed = refang(value);
     if (!parsed.ok) return printable(parsed.reason);
-    if (list === "vip" && parsed.value.entryType !== "email_address")
-      return `${printable(value)} is no mailbox`;
+    if (list === "vip" && parsed.value.entryType !== "email_address") return `${printable(value)} is no mailbox`;
   }
   return undefined;
 }

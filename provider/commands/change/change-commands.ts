@@ -34,8 +34,7 @@ export function addCommand(): Command {
     withPlace(command).action(
       verb(async (list: ListWord | undefined, values: string[], options: ChangeOptions) => {
         if (list === undefined) return await runInteractiveAdd(options);
-        if (values.length === 0)
-          throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
+        if (values.length === 0) throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
         return await runChangeCommand(addOf(list, values, options), options);
       }),
     ),
@@ -86,9 +85,7 @@ export function moveCommand(): Command {
   const command = new Command("move")
     .description("Move senders to the other list in the settings files")
     .argument("<values...>", VALUES)
-    .addOption(
-      new Option("--to <list>", "Move to this list").choices(["allow", "deny"]).makeOptionMandatory(),
-    );
+    .addOption(new Option("--to <list>", "Move to this list").choices(["allow", "deny"]).makeOptionMandatory());
   withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
   return withHelp(
     withPlace(command).action(
@@ -126,8 +123,7 @@ export function extendCommand(): Command {
   return withHelp(
     withPlace(withFacts(command)).action(
       verb(async (values: string[], options: ChangeOptions) => {
-        if (options.for === undefined)
-          throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
+        if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
         return await runChangeCommand(standing("extend", values, options), options);
       }),
     ),
@@ -145,11 +141,7 @@ export function extendCommand(): Command {
 }
 
 /** Builds the change for `add`. */
-export function addOf(
-  list: ListWord,
-  values: readonly string[],
-  options: Partial<ChangeOptions>,
-): ListChange {
+export function addOf(list: ListWord, values: readonly string[], options: Partial<ChangeOptions>): ListChange {
   const { scope } = options;
   const section = list === "vip" ? "vips" : list;
   if (section === "vips" && scope !== undefined) throw new ConfigurationError("A VIP has no scope.");
@@ -197,9 +189,5 @@ async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {
   const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
   const answers = await askWhatToAdd(options);
   if (answers === undefined) return EXIT.error;
-  return await runChangeCommand(
-    addOf(answers.list, answers.values, answers.options),
-    answers.options,
-    isConfirmed,
-  );
+  return await runChangeCommand(addOf(answers.list, answers.values, answers.options), answers.options, isConfirmed);
 }

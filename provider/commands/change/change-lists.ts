@@ -24,10 +24,7 @@ export async function changeLists(
   promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
   const changeFile = await chosenFile(options);
-  const lockedFiles = [
-    changeFile.file,
-    ...(changeFile.includedBy === undefined ? [] : [changeFile.includedBy]),
-  ];
+  const lockedFiles = [changeFile.file, ...(changeFile.includedBy === undefined ? [] : [changeFile.includedBy])];
   using locks = options.dryRun ? undefined : await lockFiles(lockedFiles);
   let result = makeListChange(changeFile, change);
   // Release the locks during slow service requests, so that other commands don't wait.
@@ -51,10 +48,7 @@ export async function changeLists(
 }
 
 /** Finds changes that an earlier run wrote but did not commit or push. */
-async function findUncommitted(
-  files: readonly string[],
-  { commit, pr, dryRun }: ChangeOptions,
-): Promise<string[]> {
+async function findUncommitted(files: readonly string[], { commit, pr, dryRun }: ChangeOptions): Promise<string[]> {
   if (dryRun || !(commit || pr)) return [];
   const { leftToCommit } = await import("./left-to-commit.js");
   return await leftToCommit(files, pr === true);
@@ -112,8 +106,6 @@ async function loadTenantNotes(
       await client.close();
     }
   } catch (error) {
-    return buildUnavailable(
-      `Did not look at the mail: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`,
-    );
+    return buildUnavailable(`Did not look at the mail: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`);
   }
 }

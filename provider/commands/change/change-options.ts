@@ -45,10 +45,7 @@ export function withPlace(command: Command): Command {
     command
       .option("--scope <scope>", "Set the verdict scope of the entry: global or graymail")
       .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
-      .option(
-        "--tenant <name>",
-        "Use this tenant of the targets file, with its settings file, address and key",
-      )
+      .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
       .addOption(targetsOption())
       .option("--baseline", "Change the included baseline instead, for all tenants that include it")
       .option("--offline", "Send no request to the service"),
@@ -146,10 +143,7 @@ export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promi
   if (file !== undefined && tenant !== undefined) {
     throw new ConfigurationError("Give --file or --tenant, not both.");
   }
-  return (
-    file ??
-    (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings)
-  );
+  return file ?? (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings);
 }
 
 async function readTenantSettingsFiles(targets: string): Promise<readonly string[]> {

@@ -21,15 +21,7 @@ export async function leftToCommit(files: readonly string[], expectsPush: boolea
   const paths = files.map((file) => pathInRepository(repository, file));
   // This command does not commit files of another repository.
   const pathspecs = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
-  const { stdout } = await git([
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--ignored",
-    "--no-renames",
-    "--",
-    ...pathspecs,
-  ]);
+  const { stdout } = await git(["status", "--porcelain=v1", "-z", "--ignored", "--no-renames", "--", ...pathspecs]);
   const uncommitted = stdout
     .split("\0")
     .filter((line) => line !== "")

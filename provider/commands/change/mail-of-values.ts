@@ -36,8 +36,7 @@ export async function tenantTold(
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = otherTenantTold(mailboxes, { ownDomains });
-  if (mismatch !== undefined)
-    return { of: new Map(), missing: [`Nothing is told of the tenant. ${mismatch}`] };
+  if (mismatch !== undefined) return { of: new Map(), missing: [`Nothing is told of the tenant. ${mismatch}`] };
   const evidenceBase = await gatherEvidence({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
   const window = `in the last ${EVIDENCE_DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());

@@ -44,10 +44,7 @@ export interface MadeChange {
  * @throws {SettingsFileError} if the current files can't be used.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
  */
-export function makeListChange(
-  { file, includedBy, tenants = [], today }: ChangePlace,
-  change: ListChange,
-): MadeChange {
+export function makeListChange({ file, includedBy, tenants = [], today }: ChangePlace, change: ListChange): MadeChange {
   const readFromDisk = readerFrom(includedBy ?? file);
   const texts = new Map<string, string>();
   const readFile = createRecordingReader(readFromDisk, texts);
@@ -66,11 +63,8 @@ export function makeListChange(
   const editedOptions = { ...options, readFile: readingAfter(files, readFile) };
   const topFiles = includedBy === undefined ? [file] : [file, includedBy];
   const concernsChange = createChangedCheck(steps);
-  const formatRemedy = (error: Finding): string =>
-    concernsChange(error) ? formatRemedyOption(error, change) : "";
-  const findings = topFiles.flatMap((topFile) =>
-    findNewFindings(topFile, settings, concernsChange, editedOptions),
-  );
+  const formatRemedy = (error: Finding): string => (concernsChange(error) ? formatRemedyOption(error, change) : "");
+  const findings = topFiles.flatMap((topFile) => findNewFindings(topFile, settings, concernsChange, editedOptions));
   assertNoErrors(
     findings.filter(({ level }) => level === "error"),
     formatRemedy,
@@ -79,9 +73,7 @@ export function makeListChange(
     .flatMap((candidate) => mayInclude(candidate.file, topFiles, tenants, readFile))
     .filter((candidate) => !topFiles.some((topFile) => resolve(topFile) === resolve(candidate)));
   assertNoErrors(
-    [...new Set(includingFiles)].flatMap((candidate) =>
-      findNewErrors(candidate, files, options, editedOptions),
-    ),
+    [...new Set(includingFiles)].flatMap((candidate) => findNewErrors(candidate, files, options, editedOptions)),
     formatRemedy,
   );
   return { steps, files, findings, read: settings.files, ownDomains, isStale };
@@ -163,12 +155,7 @@ function formatRemedyOption({ code }: Finding, change: ListChange): string {
   return `\n  ${isExpiryOption ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
 }
 
-function hasSection(
-  file: string,
-  section: Section,
-  readFile: (path: string) => string,
-  readYaml: ReadYaml,
-): boolean {
+function hasSection(file: string, section: Section, readFile: (path: string) => string, readYaml: ReadYaml): boolean {
   const text = readFile(file);
   // Try a regular expression first, because parsing a long file is slow.
   if (new RegExp(`^${section}:`, "m").test(text)) return true;

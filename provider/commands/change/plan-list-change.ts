@@ -99,13 +99,7 @@ class Planning implements PlannedChange {
       this.#remove(ended);
     }
     this.#add(section, element);
-    this.#step(
-      value,
-      section,
-      `${listName(section)} ${excerpt(name, 300)}${untilText(facts)}`,
-      told,
-      element,
-    );
+    this.#step(value, section, `${listName(section)} ${excerpt(name, 300)}${untilText(facts)}`, told, element);
   }
 
   changeStanding(change: Exclude<ListChange, { do: "add" }>, value: Refanged): void {
@@ -183,9 +177,7 @@ class Planning implements PlannedChange {
     if (one === undefined) {
       const other = all.map((each) => `there is ${articled(standingText(each))}`);
       const above = this.#values.above(canonical).map((each) => `above it is the ${standingText(each)}`);
-      const excluded = this.#values
-        .excluded(canonical)
-        .map(({ place }) => `it is taken out at ${lineText(place)}`);
+      const excluded = this.#values.excluded(canonical).map(({ place }) => `it is taken out at ${lineText(place)}`);
       const where = section === undefined ? "in these files" : `on the ${listName(section)} list`;
       const way =
         "reviewed" in change
@@ -292,11 +284,7 @@ class Planning implements PlannedChange {
 }
 
 /** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */
-function commandAt(
-  change: Exclude<ListChange, { do: "add" }>,
-  one: Declaration,
-  file: string,
-): string | undefined {
+function commandAt(change: Exclude<ListChange, { do: "add" }>, one: Declaration, file: string): string | undefined {
   const { expires } = change.facts;
   const words = [
     "email-security",
@@ -306,9 +294,7 @@ function commandAt(
     ...(change.do !== "move" && change.section !== undefined ? ["--list", listName(change.section)] : []),
     ...(change.scope === undefined ? [] : ["--scope", change.scope]),
     ...(expires === undefined ? [] : ["--for", expires]),
-    ...("reviewed" in change && change.reviewed?.reason !== undefined
-      ? ["--reason", change.reviewed.reason]
-      : []),
+    ...("reviewed" in change && change.reviewed?.reason !== undefined ? ["--reason", change.reviewed.reason] : []),
     "--file",
     file.startsWith("-") ? `./${file}` : file,
   ].map(shellWord);

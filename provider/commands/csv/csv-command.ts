@@ -41,9 +41,7 @@ function createCsvImportCommand(): Command {
       .description("Add all rows of a table to a settings file, or none if one has a mistake")
       .argument("<table>", "CSV table, or - for standard input")
       .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
-      .addOption(
-        new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]),
-      )
+      .addOption(new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]))
       .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
       .option("--dry-run", "Show what would be added, and write nothing")
       .action(verb(importTable)),
@@ -80,11 +78,8 @@ async function importTable(table: string, { to, ...options }: CsvImportOptions):
   using locks = options.dryRun ? undefined : await lockFiles([to]);
   const { added, present, different, ignored } = importCsv(bytes, to, options);
   locks?.release();
-  const lines = [
-    `${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${printable(to)}.`,
-  ];
-  if (present.length > 0)
-    lines.push(`Declared already, as the table has them: ${formatRowCount(present.length)}.`);
+  const lines = [`${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${printable(to)}.`];
+  if (present.length > 0) lines.push(`Declared already, as the table has them: ${formatRowCount(present.length)}.`);
   if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
   console.log(fitted(lines.join("\n")));
   if (different.length === 0) return EXIT.clean;

@@ -53,8 +53,7 @@ function checkAddress(context: Patient): Observation {
   }
   try {
     const address = addressOf(context);
-    const isUnencrypted =
-      address.startsWith("http:") && context.environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"];
+    const isUnencrypted = address.startsWith("http:") && context.environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"];
     return isUnencrypted
       ? warn(`${printable(address)}, in the clear`, "Use https: whoever is on the way can read the key.")
       : ok(printable(address));
@@ -68,9 +67,7 @@ async function checkProxy(context: Patient): Promise<Observation> {
   const { environment } = context;
   const { proxy } = await context.contact();
   if (proxy !== undefined) return ok(`requests go by ${printable(proxy)}`);
-  const isConfigured = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"].some(
-    (name) => environment[name],
-  );
+  const isConfigured = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"].some((name) => environment[name]);
   return ok(isConfigured ? "one is set, and not used for this address" : "none is used");
 }
 
@@ -178,8 +175,7 @@ async function checkResponse(context: Patient): Promise<Observation> {
   if (code === "ERR_REDIRECT") {
     return fail(
       `it sends elsewhere (${status})`,
-      endpointPathHint(addressOf(context)) ??
-        "Give the address that it sends to; a redirect is never followed.",
+      endpointPathHint(addressOf(context)) ?? "Give the address that it sends to; a redirect is never followed.",
     );
   }
   if (code === "ERR_NOT_FOUND") {
@@ -209,10 +205,7 @@ async function checkClock(context: Patient): Promise<Observation> {
 }
 
 /** Waits for a socket event. Rejects if an error or a timeout comes first. */
-function waitForSocket(
-  socket: ReturnType<typeof connect>,
-  event: "connect" | "secureConnect",
-): Promise<void> {
+function waitForSocket(socket: ReturnType<typeof connect>, event: "connect" | "secureConnect"): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(event, () => resolve());
     socket.once("error", reject);

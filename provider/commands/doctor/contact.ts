@@ -53,14 +53,11 @@ export async function makeContact(
   let dispatcher: Dispatcher | undefined;
   try {
     dispatcher = createAgent();
-    const response = await request(
-      `${address}/api/v1/settings/allow_deny_entries?list=deny&page=1&page_size=1`,
-      {
-        dispatcher,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        headers: { accept: "application/json" },
-      },
-    );
+    const response = await request(`${address}/api/v1/settings/allow_deny_entries?list=deny&page=1&page_size=1`, {
+      dispatcher,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: { accept: "application/json" },
+    });
     const receivedAt = now();
     response.body.on("error", () => {}).destroy();
     const { date, "content-type": contentType } = response.headers;

@@ -59,8 +59,7 @@ async function runDoctorCommand(
     outputs.filter((output) => output !== terminalOutput),
     {
       text: (target) => diagnoses.map((diagnosis) => formatDiagnosis(diagnosis, target)).join(""),
-      json: () =>
-        `${printableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
+      json: () => `${printableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
     },
   );
   return isHealthy ? EXIT.clean : EXIT.error;
@@ -73,9 +72,7 @@ const INDENT = " ".repeat(21);
 
 function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
   const label = STATUS_LABELS[health].padEnd(6);
-  const styledLabel = target.color
-    ? styleText(STATUS_COLORS[health], label, { validateStream: false })
-    : label;
+  const styledLabel = target.color ? styleText(STATUS_COLORS[health], label, { validateStream: false }) : label;
   const firstLine = `${styledLabel}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
   if (advice === undefined) return `${firstLine}\n`;
   // Lines to paste into a file keep their format, below the sentence.

@@ -57,9 +57,7 @@ export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis
   // Maps each failed or skipped check to the failure that caused it.
   const failureCauses = new Map<string, string>();
   for (const { name, needs = [], look } of CHECKS) {
-    const cause = needs
-      .map((requirement) => failureCauses.get(requirement))
-      .find((failure) => failure !== undefined);
+    const cause = needs.map((requirement) => failureCauses.get(requirement)).find((failure) => failure !== undefined);
     if (cause !== undefined) {
       failureCauses.set(name, cause);
       yield { check: name, health: "skipped", found: `not looked at, since ${cause} failed` };

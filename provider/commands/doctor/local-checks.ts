@@ -8,13 +8,7 @@ import { findingText } from "../../files/finding";
 import { type FilesLintResult, lintFiles } from "../../files/lint-files";
 import { leanEnvironment } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import {
-  installCommand,
-  missing,
-  OPTIONAL_PARTS,
-  type OptionalPart,
-  packagesOf,
-} from "../../settings/optional-parts";
+import { installCommand, missing, OPTIONAL_PARTS, type OptionalPart, packagesOf } from "../../settings/optional-parts";
 import { sdkUnfit } from "../../settings/sdk-requirement";
 import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
@@ -59,9 +53,7 @@ function checkOptionalFeature(feature: OptionalPart, { environment }: Patient): 
   const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(summary);
-  return isAsked(environment)
-    ? fail(summary, error.message)
-    : skipped(`${summary}; \`${installCommand(feature)}\``);
+  return isAsked(environment) ? fail(summary, error.message) : skipped(`${summary}; \`${installCommand(feature)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
@@ -99,8 +91,7 @@ const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
 async function checkBackend({ environment, folder }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
-  if (!isProjectReadable(folder))
-    return skipped("Pulumi would read the project's file, which is no plain file");
+  if (!isProjectReadable(folder)) return skipped("Pulumi would read the project's file, which is no plain file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
     env: engine.environment(leanEnvironment(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,

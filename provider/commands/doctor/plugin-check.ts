@@ -42,19 +42,13 @@ function getDeclaredPath({ folder, providers = [], packages }: PulumiProject): s
 }
 
 /** Checks the path like the engine: a directory, relative to Pulumi.yaml, that contains the plugin executable. */
-async function checkPluginDirectory(
-  path: string,
-  project: PulumiProject,
-  context: Patient,
-): Promise<Observation> {
+async function checkPluginDirectory(path: string, project: PulumiProject, context: Patient): Promise<Observation> {
   const { file } = project;
   const directory = resolve(project.folder, path);
   if (!isDirectory(directory)) {
     return fail(
       `there is no folder ${quote(path)}, which ${file} names`,
-      existsSync(directory)
-        ? "Name the folder that the plugin is in, not the plugin."
-        : formatInstallAdvice(project),
+      existsSync(directory) ? "Name the folder that the plugin is in, not the plugin." : formatInstallAdvice(project),
     );
   }
   const [program] = programsIn([directory], PLUGIN_EXECUTABLE);
@@ -77,10 +71,7 @@ async function checkPluginDirectory(
 }
 
 /** Checks the places where the engine finds a plugin that the project file doesn't name. */
-async function checkInstalledPlugin(
-  project: PulumiProject,
-  context: Patient,
-): Promise<Observation | undefined> {
+async function checkInstalledPlugin(project: PulumiProject, context: Patient): Promise<Observation | undefined> {
   const { environment, packageVersion } = context;
   const home = environment["PULUMI_HOME"] || join(homedir(), ".pulumi");
   const installDirectory = join(home, "plugins", `resource-${PLUGIN_NAME}-v${packageVersion}`);
@@ -119,8 +110,7 @@ function formatInstallAdvice(project: PulumiProject): string {
 /** Formats the lines to add to the project file. */
 function formatConfigAdvice(project: PulumiProject): string {
   const path = findInstalledPath(project);
-  const instruction =
-    path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
+  const instruction = path === undefined ? "Run `npm install pulumi-email-security` beside it, and add" : "Add";
   const { file, providers, hasPlugins } = project;
   if (providers !== undefined)
     return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${pluginItem(path)}`;

@@ -25,9 +25,7 @@ const YAML_PATTERN = /(?:\b(?:type|function):\s*["']?|\bfn::)email-security:/;
 
 const USE_PATTERNS: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(
-    [..."tj"].flatMap((language) =>
-      ["", "m", "c"].map((moduleKind) => [`.${moduleKind}${language}s`, SCRIPT_PATTERN]),
-    ),
+    [..."tj"].flatMap((language) => ["", "m", "c"].map((moduleKind) => [`.${moduleKind}${language}s`, SCRIPT_PATTERN])),
   ),
   ".tsx": SCRIPT_PATTERN,
   ".py": PYTHON_PATTERN,

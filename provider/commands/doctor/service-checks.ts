@@ -44,20 +44,12 @@ export const serviceChecks: readonly Check[] = [
   {
     name: "right-threats",
     needs: ["key-accepted"],
-    look: createReadCheck(
-      "threats",
-      (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }),
-      "plan",
-    ),
+    look: createReadCheck("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
   },
   {
     name: "right-reports",
     needs: ["key-accepted"],
-    look: createReadCheck(
-      "phishing reports",
-      (client) => client.phishingReports.list({ minutes_ago: 60 }),
-      "plan",
-    ),
+    look: createReadCheck("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
   },
 ];
 
@@ -118,11 +110,8 @@ async function checkOwnDomains(context: Patient): Promise<Observation> {
   if (areStrangers(mailDomains, ownDomains)) {
     return fail(strangersSign(mailDomains), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
   }
-  if (mailDomains.domains.size === 0)
-    return ok("no VIP has a mailbox by which the tenant could be told from another");
-  return ok(
-    `VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it is the right tenant, as it seems`,
-  );
+  if (mailDomains.domains.size === 0) return ok("no VIP has a mailbox by which the tenant could be told from another");
+  return ok(`VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it is the right tenant, as it seems`);
 }
 
 const OWN_DOMAINS_ADVICE =
@@ -136,9 +125,7 @@ function readExpectedOwnDomains({ environment, files }: Patient): OwnDomains {
   const environmentDomains = readOwnDomainNames(NO_STACK, environment);
   const [fileDomains = [], ...otherFileDomains] = readFileOwnDomains(files);
   if (fileDomains.length > 0 && otherFileDomains.length === 0) return new OwnDomains(fileDomains);
-  return new OwnDomains(
-    environmentDomains.length > 0 ? environmentDomains : [fileDomains, ...otherFileDomains].flat(),
-  );
+  return new OwnDomains(environmentDomains.length > 0 ? environmentDomains : [fileDomains, ...otherFileDomains].flat());
 }
 
 function readFileOwnDomains(files: readonly string[] = []): readonly (readonly string[])[] {
@@ -180,21 +167,14 @@ function createReadCheck(
       const result = describeRequestFailure(error, subject, endpointPathHint(client.baseUrl));
       return onlyForCommand === undefined || result.health === "warn"
         ? result
-        : warn(
-            result.found,
-            `\`${onlyForCommand}\` goes on without them, and says so. ${result.advice ?? ""}`.trim(),
-          );
+        : warn(result.found, `\`${onlyForCommand}\` goes on without them, and says so. ${result.advice ?? ""}`.trim());
     } finally {
       await client.close();
     }
   };
 }
 
-function describeRequestFailure(
-  error: ServiceError,
-  subject: string,
-  addressHint: string | undefined,
-): Observation {
+function describeRequestFailure(error: ServiceError, subject: string, addressHint: string | undefined): Observation {
   if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
     const { retryAfterMs } = error;
     const waitText = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;

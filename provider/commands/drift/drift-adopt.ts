@@ -58,9 +58,7 @@ export function adopt(
         applySteps(batch.slice(0, half));
         applySteps(batch.slice(half));
       } else
-        unadopted.push(
-          ...batch.flatMap(({ items }) => items.map((item) => ({ item, why: getFailureMessage(error) }))),
-        );
+        unadopted.push(...batch.flatMap(({ items }) => items.map((item) => ({ item, why: getFailureMessage(error) }))));
     }
   };
   if (meant.length > 0) applySteps(meant);
@@ -86,8 +84,7 @@ function findAdoptionFindings(
   });
   const keys = new Set(adoptedSteps.flatMap(({ items }) => items.map(({ kind, key }) => `${kind} ${key}`)));
   return (settings === undefined ? [] : judgeSettings(settings)).filter(
-    ({ level, subject }) =>
-      level !== "note" && subject !== undefined && keys.has(`${subject.kind} ${subject.key}`),
+    ({ level, subject }) => level !== "note" && subject !== undefined && keys.has(`${subject.kind} ${subject.key}`),
   );
 }
 
@@ -133,8 +130,6 @@ function splitByRemovalLimit(
   }
   return {
     meant: steps.filter((step) => !refusalReasons.has(step)),
-    tooMany: [...refusalReasons].flatMap(([{ items }, reason]) =>
-      items.map((item) => ({ item, why: reason })),
-    ),
+    tooMany: [...refusalReasons].flatMap(([{ items }, reason]) => items.map((item) => ({ item, why: reason }))),
   };
 }

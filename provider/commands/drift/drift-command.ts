@@ -5,13 +5,7 @@ import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/o
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { defaultFile, todayOption } from "../../cli/plan-options";
 import { withHelp } from "../../cli/verb-help";
-import {
-  lockFiles,
-  showAndWrite,
-  type WriteOptions,
-  waiting,
-  withWriteOptions,
-} from "../../cli/write-options";
+import { lockFiles, showAndWrite, type WriteOptions, waiting, withWriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client/errors";
 import type { FileLocks } from "../../files/file-locks";
 import type { Settings } from "../../files/settings";
@@ -107,10 +101,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   });
   if (options.revert) {
     const { revertCommands } = await import("./drift-revert.js");
-    const upCommand = [
-      "pulumi up --refresh",
-      ...(options.stack === undefined ? [] : ["--stack", options.stack]),
-    ];
+    const upCommand = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
     console.log(revertCommands(drift, upCommand.join(" ")).join("\n"));
   }
   if (adoptKinds === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
@@ -192,9 +183,7 @@ async function adoptAndWrite(
     "the diff shows all of them",
   );
   const transitions = new Map<string, Transition>(
-    adopted.flatMap((step) =>
-      step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const),
-    ),
+    adopted.flatMap((step) => step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const)),
   );
   logTruncated(
     findings,
@@ -216,9 +205,7 @@ async function adoptAndWrite(
   if (revertedCount > 0) {
     const hasAdoptable = otherItems.some((item) => item.what === "changed" || item.what === "missing");
     const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
-    log(
-      `${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` mends them${advice}.`,
-    );
+    log(`${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` mends them${advice}.`);
   }
   if (unmanagedCount > 0) {
     log(

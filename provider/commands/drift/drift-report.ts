@@ -25,10 +25,7 @@ export function driftText(drift: Drift): string {
   for (const [[title, meaning], items] of groupByDifference(drift)) {
     lines.push("", `${title} (${items.length}): ${meaning}`);
     for (const item of items)
-      lines.push(
-        `  ${formatDriftItemName(item)}`,
-        ...describeDriftItem(item).map((detail) => `      ${detail}`),
-      );
+      lines.push(`  ${formatDriftItemName(item)}`, ...describeDriftItem(item).map((detail) => `      ${detail}`));
   }
   return `${lines.join("\n")}\n`;
 }
@@ -46,9 +43,7 @@ export function driftMarkdown(drift: Drift): string {
     const hidden = items.filter((item) => !visible.has(item));
     lines.push(...items.filter((item) => visible.has(item)).map(renderMarkdownItem));
     if (hidden.length > 0) {
-      lines.push(
-        `- … and ${describeHidden(hidden.map(driftTransition))}; \`email-security drift\` shows all of them`,
-      );
+      lines.push(`- … and ${describeHidden(hidden.map(driftTransition))}; \`email-security drift\` shows all of them`);
     }
   }
   return `${lines.join("\n")}\n`;
@@ -84,8 +79,7 @@ function groupByDifference({ items }: Drift): (readonly [readonly [string, strin
   const byDanger = sortByDanger(items, driftTransition);
   const differences = new Set(byDanger.map(({ what }) => what));
   return [...differences].map(
-    (difference) =>
-      [SECTION_TITLES[difference], byDanger.filter((item) => item.what === difference)] as const,
+    (difference) => [SECTION_TITLES[difference], byDanger.filter((item) => item.what === difference)] as const,
   );
 }
 
@@ -119,8 +113,7 @@ function describeDriftItem({ what, there, declared, place, why, kind, movedBy }:
     for (const [name, actualText = "", declaredText = ""] of differingTexts(there, declared))
       details.push(`${name}: ${quote(actualText, 300)}, declared ${quote(declaredText, 300)}`);
   } else {
-    for (const [name, actualText] of detailsOf(there ?? {}))
-      details.push(`${name}: ${quote(actualText, 300)}`);
+    for (const [name, actualText] of detailsOf(there ?? {})) details.push(`${name}: ${quote(actualText, 300)}`);
   }
   if (there?.by !== undefined || there?.at !== undefined) {
     const authorText = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;

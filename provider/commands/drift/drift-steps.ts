@@ -98,9 +98,7 @@ class Adopting implements AdoptSteps {
     this.#what = what;
     this.#own = new OwnDomains(settings.ownDomains);
     this.#fileFor = homes(settings, readFile);
-    this.#declared = new Map(
-      [...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]),
-    );
+    this.#declared = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
     this.#byValue = Map.groupBy(settings.entries, ({ value }) => value);
     this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${nameOf(one)}`);
   }
@@ -168,8 +166,7 @@ class Adopting implements AdoptSteps {
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
     const section = sectionOf(one);
     if (one.overrides.length > 0 || !this.#isOwn(one)) {
-      const element =
-        scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
+      const element = scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
       const lines = `remove: {${section}: [${nameOf(one)}]}\` and \`${section}: [${element}]`;
       this.#leave(there, this.#waysAround(one, lines));
       return true;
@@ -224,20 +221,13 @@ class Adopting implements AdoptSteps {
     if (past !== undefined) {
       return `it is declared until ${past.expires}, which is past, in ${at(past)}; take that away, or give it another end`;
     }
-    if (entryType === undefined || there?.list === undefined || key.includes("(also "))
-      return "no file can say it";
+    if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
     return this.#riskOf(item);
   }
 
   #riskOf({ value, entryType, there }: DriftItem): string | undefined {
-    const [risk] = risksOf(
-      { list: there?.list as List, value, entryType: entryType as EntryType },
-      this.#own,
-    );
-    return (
-      risk &&
-      `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`
-    );
+    const [risk] = risksOf({ list: there?.list as List, value, entryType: entryType as EntryType }, this.#own);
+    return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
   }
 
   #adding({ section, element, note }: Addition): FileEdit {
@@ -358,11 +348,7 @@ function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = [
   return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
 }
 
-function setting(
-  one: Declaration,
-  key: ElementFieldName | "reviewed",
-  to: ElementValue | undefined,
-): FileEdit {
+function setting(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
   const edit = { do: "set", ...named(one), key, to } as Edit;
   return { file: one.place.file, edit };
 }

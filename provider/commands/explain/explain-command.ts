@@ -16,10 +16,7 @@ export function explainCommand(): Command {
   return withHelp(
     new Command("explain")
       .description("Explain an error code: its meaning, usual causes and fixes")
-      .argument(
-        "[code]",
-        "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)",
-      )
+      .argument("[code]", "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)")
       // Other commands refuse a misspelt variable name. This one accepts it, because it may have to explain that error.
       .action(async (code: string | undefined) => {
         process.exitCode = await runExplainCommand(code);
@@ -57,15 +54,13 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
     return EXIT.clean;
   }
   const closest = explanations.nearestCode(input) ?? nearestName(input, [...RULES.keys()]);
-  const suggestion =
-    closest === undefined ? "`email-security explain` lists all" : `did you mean ${closest}?`;
+  const suggestion = closest === undefined ? "`email-security explain` lists all" : `did you mean ${closest}?`;
   console.error(`error: there is no error code ${quote(input, 100)}; ${suggestion}`);
   return EXIT.error;
 }
 
 function formatExplanation(code: Code, { means, example, causes, remedies, next }: Explanation): string {
-  const formatSection = (title: string, lines: readonly string[]): string =>
-    [bold(title), ...lines].join("\n");
+  const formatSection = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
   const sections = [
     `${bold(code)}\n${wrapped(means)}`,
     formatSection(

@@ -62,8 +62,7 @@ export const FILE_ERRORS = {
     next: "email-security lint",
   },
   ERR_APPROVALS: {
-    means:
-      "`lint --approvals` can't read who approved a change. Nothing was judged, and nothing counts as approved.",
+    means: "`lint --approvals` can't read who approved a change. Nothing was judged, and nothing counts as approved.",
     example:
       '"reviews.json" is neither GitHub\'s answer of a pull request\'s reviews nor GitLab\'s of a merge request\'s approvals at "approved_by"; what came is an error, "Not Found". The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`',
     causes: [
@@ -171,8 +170,7 @@ export const FILE_ERRORS = {
     next: "email-security export --to ANOTHER",
   },
   ERR_EXPORT_OPTION: {
-    means:
-      "The options of `export` do not say what is to be written, or contradict each other. Nothing was read.",
+    means: "The options of `export` do not say what is to be written, or contradict each other. Nothing was read.",
     example:
       "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both.",
     causes: ["neither `--to` nor `--pulumi-import` is given", "a domain in `--own-domains` with a slip"],

@@ -17,10 +17,7 @@ export const PULUMI_ERRORS = {
     means: "Another run of Pulumi holds the tenant's stack. Nothing of this tenant was changed.",
     example:
       'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; it was waited for 600 s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
-    causes: [
-      "a run that is under way, in another terminal or CI job",
-      "a run that was killed, and left its lock",
-    ],
+    causes: ["a run that is under way, in another terminal or CI job", "a run that was killed, and left its lock"],
     remedies: [
       "Wait for the other run's end.",
       "Where nothing is under way any more, take its lock away with `pulumi cancel`, and go on.",

@@ -15,10 +15,7 @@ const EXAMPLE_OWN_DOMAINS = new OwnDomains(["acme.example"]);
 const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   "allow-public-suffix": {
     sample: { list: "allow", value: "co.uk", entryType: "domain" },
-    causes: [
-      "a domain that was cut off in front",
-      "a host of many customers, such as github.io, taken for a sender",
-    ],
+    causes: ["a domain that was cut off in front", "a host of many customers, such as github.io, taken for a sender"],
     instead: "Allow the sender's own domain, below it.",
   },
   "allow-free-mail": {
@@ -38,17 +35,13 @@ const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   },
   "allow-look-alike": {
     sample: { list: "allow", value: "acrne.example", entryType: "domain" },
-    causes: [
-      "a domain of fraud that somebody reported as blocked",
-      "a domain of your own that is not in `ownDomains`",
-    ],
+    causes: ["a domain of fraud that somebody reported as blocked", "a domain of your own that is not in `ownDomains`"],
     instead: "Where it is yours, add it to `ownDomains`.",
   },
   "deny-own-domain": {
     sample: { list: "deny", value: "acme.example", entryType: "domain" },
     causes: ["fraud that claims to come from you"],
-    instead:
-      "Leave it out: what forges your domain fails SPF and DKIM, which is for the service's own checks.",
+    instead: "Leave it out: what forges your domain fails SPF and DKIM, which is for the service's own checks.",
   },
   "deny-free-mail": {
     sample: { list: "deny", value: "gmail.com", entryType: "domain" },
@@ -67,10 +60,7 @@ export function riskExplanation(code: RiskCode): Explanation {
     means: `An entry ${title}. ${why}`,
     example: `value ${refusalOf(sample, EXAMPLE_OWN_DOMAINS)}`,
     causes,
-    remedies: [
-      instead,
-      "Where it is meant, say why with the entry: `acceptRisk`, in words for who reviews it.",
-    ],
+    remedies: [instead, "Where it is meant, say why with the entry: `acceptRisk`, in words for who reviews it."],
     next: "email-security lint",
   };
 }

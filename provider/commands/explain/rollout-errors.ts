@@ -25,10 +25,7 @@ export const ROLLOUT_ERRORS = {
       "A tenant is in no wave. Mend the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
       '  tenants.yaml:8: "globex" (no labels)',
     ].join("\n"),
-    causes: [
-      "a new tenant whose labels no wave matches",
-      "a wave that takes only some, and none that takes the rest",
-    ],
+    causes: ["a new tenant whose labels no wave matches", "a wave that takes only some, and none that takes the rest"],
     remedies: [
       "Give the tenant a label that a wave matches; or add a last wave without `match`, which takes the rest.",
     ],
@@ -96,14 +93,11 @@ export const ROLLOUT_ERRORS = {
       "another `--only`, `--except`, `--label` or `--max-concurrent` than at the review",
       "another day: an entry has expired",
     ],
-    remedies: [
-      "Give the same options as at the review; or look at the plan as it is now, and have that reviewed.",
-    ],
+    remedies: ["Give the same options as at the review; or look at the plan as it is now, and have that reviewed."],
     next: "email-security rollout",
   },
   ERR_ROLLOUT_BUSY: {
-    means:
-      "Another run is at the rollout, or another rollout of the same tenants is not through. Nothing was changed.",
+    means: "Another run is at the rollout, or another rollout of the same tenants is not through. Nothing was changed.",
     example:
       "Another run is at the rollout 20261121-0800-7f3a91; `email-security rollout status 20261121-0800-7f3a91` shows how far it is.",
     causes: [
@@ -165,20 +159,14 @@ export const ROLLOUT_ERRORS = {
       "a bucket for which the run has no credentials, or that is not there",
       "a passphrase that is not the one of the state",
     ],
-    remedies: [
-      "Mend what Pulumi's words name: `PULUMI_BACKEND_URL`, its credentials, or `PULUMI_CONFIG_PASSPHRASE`.",
-    ],
+    remedies: ["Mend what Pulumi's words name: `PULUMI_BACKEND_URL`, its credentials, or `PULUMI_CONFIG_PASSPHRASE`."],
     next: "pulumi stack ls --all",
   },
   ERR_ROLLOUT_JOURNAL_OLD: {
-    means:
-      "The journal is an older copy: beside the stacks, the rollout has come further. Nothing was changed.",
+    means: "The journal is an older copy: beside the stacks, the rollout has come further. Nothing was changed.",
     example:
       "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
-    causes: [
-      "a journal that was brought back from a backup",
-      "a copy of the folder, or a cache of CI that is older",
-    ],
+    causes: ["a journal that was brought back from a backup", "a copy of the folder, or a cache of CI that is older"],
     remedies: [
       "Bring back the newer journal, which the message names, and go on there.",
       "Where it is lost, abandon the rollout and begin a new one.",
@@ -186,18 +174,14 @@ export const ROLLOUT_ERRORS = {
     next: "email-security rollout abandon ID",
   },
   ERR_ROLLOUT_SKIPPED: {
-    means:
-      "A tenant that is asked for is skipped: a person had all rollouts go on without it. Nothing was changed.",
+    means: "A tenant that is asked for is skipped: a person had all rollouts go on without it. Nothing was changed.",
     example:
       'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To unskip it: `email-security rollout unskip t1`',
     causes: [
       "a tenant that is named by `--only`, and was skipped by `rollout skip`",
       "a selection of which nothing is left without those that are skipped",
     ],
-    remedies: [
-      "See who skipped it and why: `email-security rollout skip`.",
-      "Once the reason is gone, unskip it.",
-    ],
+    remedies: ["See who skipped it and why: `email-security rollout skip`.", "Once the reason is gone, unskip it."],
     next: "email-security rollout unskip TENANT",
   },
   ERR_ROLLED_BACK: {

@@ -47,10 +47,7 @@ export const SERVICE_ERRORS = {
     means: "It exists already, or collides with another entry (the service answered 409).",
     example:
       "POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 409: twice.example is already on the deny list with verdict scope global. It exists already, or collides with another entry.",
-    causes: [
-      "the same value stands on the other list",
-      "a colleague or another stack added it at the same moment",
-    ],
+    causes: ["the same value stands on the other list", "a colleague or another stack added it at the same moment"],
     remedies: ["See in the service's console what is there, and declare that, or remove it."],
     next: "pulumi up --refresh",
   },
@@ -92,10 +89,7 @@ export const SERVICE_ERRORS = {
     means: "The address answers with a redirect. It is refused, since it would carry the key elsewhere.",
     example:
       'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 302, a redirect to "https://sign-in.example/", which is refused because it would carry the API key elsewhere. Configure the address that answers itself.',
-    causes: [
-      "the address is an old one, or lacks a part, such as `www.`",
-      "a sign-in page stands before the service",
-    ],
+    causes: ["the address is an old one, or lacks a part, such as `www.`", "a sign-in page stands before the service"],
     remedies: [
       "Configure the address that answers itself: the one that the redirect names, where that is the service.",
     ],
@@ -228,18 +222,14 @@ export const SERVICE_ERRORS = {
     next: "email-security doctor",
   },
   ERR_INVALID_RESPONSE: {
-    means:
-      "The answer is JSON, but not what the service's reference says; nothing is done on the strength of it.",
+    means: "The answer is JSON, but not what the service's reference says; nothing is done on the strength of it.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but its body is not what the reference says: results: Invalid input: expected object, received undefined",
     causes: [
       "another service answers at this address",
       "a release of the service whose answers differ from its reference",
     ],
-    remedies: [
-      "Check the address.",
-      "Where it is right, report the message: it names the field, and holds no key.",
-    ],
+    remedies: ["Check the address.", "Where it is right, report the message: it names the field, and holds no key."],
     next: "email-security doctor",
   },
   ERR_RESPONSE_TOO_LARGE: {
@@ -301,9 +291,7 @@ export const CONFIGURATION_ERRORS = {
   ERR_INVALID_ARGUMENT: {
     means: "An argument of a call can't be sent; no request was made.",
     example: "id is empty",
-    causes: [
-      "an id that is empty or too long, a number out of range, a query that the client would set itself",
-    ],
+    causes: ["an id that is empty or too long, a number out of range, a query that the client would set itself"],
     remedies: ["Mend the argument that the message names, in the program that makes the call."],
     next: "npx tsc --noEmit",
   },

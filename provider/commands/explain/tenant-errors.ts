@@ -23,8 +23,7 @@ export const TENANT_ERRORS = {
     next: "pulumi up --refresh",
   },
   ERR_IMPORT: {
-    means:
-      "What was to be imported is not there, is there several times, or can't be declared. Nothing was imported.",
+    means: "What was to be imported is not there, is there several times, or can't be declared. Nothing was imported.",
     example:
       '"Lena Hartmann" names no VIP: "Lena Hartmann" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported.',
     causes: [
@@ -82,8 +81,7 @@ export const TENANT_ERRORS = {
     next: "email-security doctor",
   },
   ERR_MOVED: {
-    means:
-      "An entry to delete is no longer where it was shown: somebody moved or changed it. It was left as it is.",
+    means: "An entry to delete is no longer where it was shown: somebody moved or changed it. It was left as it is.",
     example:
       'The entry to delete, evil.example on the allow list, was moved in the meantime: there is evil.example on the deny list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.',
     causes: ["a colleague moved it to the other list since the last refresh"],
@@ -96,10 +94,7 @@ export const TENANT_ERRORS = {
     example:
       'The service was asked to put "evil.example" on the deny list and answered with evil.example on the allow list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). That entry was removed again at once; nothing is left behind.',
     causes: ["a mistake of the service, or of something between"],
-    remedies: [
-      "Look at the entry in the service's console.",
-      "Tell those who run the service what the message says.",
-    ],
+    remedies: ["Look at the entry in the service's console.", "Tell those who run the service what the message says."],
     next: "pulumi up --refresh",
   },
   ERR_NOT_APPLIED: {
@@ -164,9 +159,7 @@ export const TENANT_ERRORS = {
     example:
       "olivia.park@acme.example is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave `comment` out of the declaration, and keep the reason in a comment of the program.",
     causes: ["a `comment` is declared for a VIP that the service found by itself"],
-    remedies: [
-      "Leave `comment` out of the declaration, and keep the reason in a comment of the program or file.",
-    ],
+    remedies: ["Leave `comment` out of the declaration, and keep the reason in a comment of the program or file."],
     next: "pulumi up --refresh",
   },
   ERR_GUARD: {
@@ -195,17 +188,13 @@ export const TENANT_ERRORS = {
     next: "pulumi preview --diff",
   },
   ERR_LIST_NOT_APPLIED: {
-    means:
-      "A part of a list could not be brought to what is declared. The rest was, and the state says which.",
+    means: "A part of a list could not be brought to what is declared. The rest was, and the state says which.",
     example: [
       "1 of 3 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left.",
       "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service found the request invalid; nothing was changed. [ERR_BAD_REQUEST]",
     ].join("\n"),
     causes: ["one of the reasons below the message, each with a code of its own"],
-    remedies: [
-      "Look up the codes of the reasons, and mend them.",
-      "Run again: a run does only what is left.",
-    ],
+    remedies: ["Look up the codes of the reasons, and mend them.", "Run again: a run does only what is left."],
     next: "pulumi up --refresh",
   },
   ERR_NOT_TRIED: {

@@ -32,11 +32,7 @@ export function exportCommand(): Command {
         "Set the tenant's own domains, with commas (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
       )
       .option("--include-automatic", "Declare automatically detected VIPs too", false)
-      .option(
-        "--force",
-        "Overwrite an earlier export, with confirmation where people's edits would be lost",
-        false,
-      )
+      .option("--force", "Overwrite an earlier export, with confirmation where people's edits would be lost", false)
       .action(verb(runExportCommand)),
     {
       examples: [

@@ -94,10 +94,7 @@ const WHOLE_LISTS: readonly ImportedResource[] = [
   { type: nativeType("VipList"), name: "vip-list", id: "vip-list" },
 ];
 
-function buildEntryResources(
-  entries: readonly Declared<AllowDenyEntryRow>[],
-  { rows }: Observed,
-): ImportedResource[] {
+function buildEntryResources(entries: readonly Declared<AllowDenyEntryRow>[], { rows }: Observed): ImportedResource[] {
   const byValue = Map.groupBy(rows, (row) => naturalKey(row.entry_type, row.value));
   const ids = new Set(rows.map(({ id }) => id));
   const names = buildResourceNames(entries.map(({ row, key }) => `${row.list} ${key}`));
@@ -147,8 +144,7 @@ function buildResourceNames(keys: readonly string[]): ReadonlyMap<string, string
   for (const key of keys.filter((key) => !hasPlainName(key)).sort()) {
     const digest = createHash("sha256").update(key).digest("hex");
     let length = 8;
-    const candidate = (): string =>
-      `${formatPlainName(key).slice(0, MAX_NAME_LENGTH)}-${digest.slice(0, length)}`;
+    const candidate = (): string => `${formatPlainName(key).slice(0, MAX_NAME_LENGTH)}-${digest.slice(0, length)}`;
     while (usedNames.has(candidate())) length += 4;
     names.set(key, candidate());
     usedNames.add(candidate());

@@ -22,9 +22,7 @@ export function lostByExport(filesBefore: Files, filesAfter: Files): readonly st
     const keptValues = newContent.rules.get(key) ?? [];
     const missingValues = values.filter((value) => !keptValues.some((item) => isSame(item, value)));
     if (missingValues.length === 0) continue;
-    losses.push(
-      key === "include" ? `\`include\` of ${formatNames(missingValues.map(String))}` : `\`${key}\``,
-    );
+    losses.push(key === "include" ? `\`include\` of ${formatNames(missingValues.map(String))}` : `\`${key}\``);
   }
   const missingNames: string[] = [];
   const byAttribute = new Map<string, string[]>();
@@ -101,8 +99,7 @@ function addElement(
   section: "allow" | "deny" | "vips",
   rawElement: unknown,
 ): void {
-  const element =
-    typeof rawElement === "string" ? { value: rawElement } : (rawElement as Record<string, unknown>);
+  const element = typeof rawElement === "string" ? { value: rawElement } : (rawElement as Record<string, unknown>);
   const { value, email, scope = DEFAULT_VERDICT_SCOPE, type: _type, ...attributes } = element ?? {};
   const name = String(email ?? value);
   const subject = section === "vips" ? mailbox(name) : `${canonical(name)} ${String(scope)}`;

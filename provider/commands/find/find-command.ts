@@ -40,15 +40,9 @@ interface FindOptions extends Selecting, JournalOptions, OutputOptions<(typeof F
  */
 export function findCommand(): Command {
   const command = new Command("find")
-    .description(
-      "Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants",
-    )
+    .description("Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants")
     .argument("[values...]", "Values to find, or - for standard input, a line each")
-    .option(
-      "--sender <address>",
-      "Show which entry decides for mail from this sender; repeat for several",
-      several,
-    )
+    .option("--sender <address>", "Show which entry decides for mail from this sender; repeat for several", several)
     .option("--below", "Include the subdomains and mailboxes of a domain")
     .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
     .option("--offline", "Read only files, and send no request to a tenant")
@@ -61,9 +55,7 @@ export function findCommand(): Command {
     wholeNumber,
     16,
   );
-  withJournal(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(
-    todayOption(),
-  );
+  withJournal(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(todayOption());
   withOutputs(command, FORMATS).action(verb(runFindCommand));
   return withHelp(command, {
     examples: [
@@ -90,9 +82,7 @@ async function runFindCommand(values: readonly string[], options: FindOptions): 
   const queries = wantedOf(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
-  const tenants = isFleetSearch(options)
-    ? await searchFleet(matcher, options)
-    : [await searchTenant(matcher, options)];
+  const tenants = isFleetSearch(options) ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {

@@ -77,9 +77,7 @@ function formatMatchRows({ name, host, decisions }: TenantFound, match: Found): 
           ? firstInactive.why
           : `${firstInactive.why} at ${formatLine(firstInactive.removedAt)}`),
       "list at the tenant": entry?.list,
-      ...Object.fromEntries(
-        detailsOf(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail]),
-      ),
+      ...Object.fromEntries(detailsOf(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail])),
       "created by": entry?.by,
       "created at": entry?.at,
       source: entry?.source,

@@ -68,8 +68,7 @@ function addQuery(query: Wanted, { tenants }: FindReport, addLine: AddLine): voi
   const unreadableCount = tenants.filter(isUnreadable).length;
   const readableCount = [...matchingTenants].filter((tenant) => !isUnreadable(tenant)).length;
   const searchedText = counted(tenants.length - unreadableCount, "tenant");
-  const unreadableText =
-    unreadableCount === 0 ? "" : `, and ${counted(unreadableCount, "tenant")} could not be read`;
+  const unreadableText = unreadableCount === 0 ? "" : `, and ${counted(unreadableCount, "tenant")} could not be read`;
   const scopeText = isFleet ? ` in ${readableCount} of ${searchedText}${unreadableText}` : "";
   const queryLabel = formatFoundValue(query.value);
   if (groups.size === 0)
@@ -95,9 +94,7 @@ interface GroupMember {
 function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolean, addLine: AddLine): void {
   const { declared, ended, there, stack, value, how, state } = match;
   const { verdictScope = DEFAULT_VERDICT_SCOPE } = match;
-  const listNames = [
-    ...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list]),
-  ];
+  const listNames = [...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list])];
   const listText = (
     there.length > 0
       ? [...new Set(there.map((occurrence) => occurrence.list))]
@@ -120,8 +117,7 @@ function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolea
       addLine(6, `in the place of ${declared.overrides.map(formatFileLine).join(", ")}`);
     for (const detail of describeOccurrence(declared)) addLine(6, detail);
   }
-  for (const occurrence of ended)
-    addInactive(occurrence, declared === undefined, members.length > 1, addLine);
+  for (const occurrence of ended) addInactive(occurrence, declared === undefined, members.length > 1, addLine);
   addRows(match, members, addLine);
   if (stack !== undefined) {
     const details = formatEntryDetails(stack);
@@ -133,21 +129,13 @@ function addGroup(match: Found, members: readonly GroupMember[], isFleet: boolea
   }
 }
 
-function addInactive(
-  occurrence: EndedThere,
-  withDetails: boolean,
-  hidesOwnInclude: boolean,
-  addLine: AddLine,
-): void {
+function addInactive(occurrence: EndedThere, withDetails: boolean, hidesOwnInclude: boolean, addLine: AddLine): void {
   const { why, removedAt, expires, list } = occurrence;
   const reasonText =
     why === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
       : `taken out at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
-  addLine(
-    6,
-    `${formatListName(list)} declared at ${formatIncludeChain(occurrence, hidesOwnInclude)}, ${reasonText}`,
-  );
+  addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, hidesOwnInclude)}, ${reasonText}`);
   if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
 }
 
@@ -156,8 +144,7 @@ function addRows({ state, declared, there }: Found, members: readonly GroupMembe
     const hasNoDetails = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
     if (!hasNoDetails) {
       addLine(6, `at the tenant: ${formatListName(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
-    } else if (state === "differs" || there.length > 1)
-      addLine(6, `at the tenant: ${formatListName(row.list)}`);
+    } else if (state === "differs" || there.length > 1) addLine(6, `at the tenant: ${formatListName(row.list)}`);
     const creations = [...new Set(members.map(({ found }) => formatRowCreation(found.there[index])))];
     const [onlyCreation = ""] = creations;
     if (creations.length === 1) addLine(6, onlyCreation);
@@ -179,10 +166,7 @@ function formatRowCreation(row: RowThere | undefined): string {
   return `${verb}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
 }
 
-function describeOccurrence(
-  { comment, acceptRisk, expires, ...declared }: DeclaredThere,
-  isExpired = false,
-): string[] {
+function describeOccurrence({ comment, acceptRisk, expires, ...declared }: DeclaredThere, isExpired = false): string[] {
   const details = factsSaid(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
   if (expires !== undefined && !isExpired)
     details.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
@@ -217,8 +201,7 @@ function addDecisions({ value }: Wanted, tenants: readonly TenantFound[], addLin
 function formatDecision({ sender, scope, of, decides, others, isKnown }: Decision): string {
   const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
   const byText = of === "files" ? ", by the files" : "";
-  if (decides === undefined)
-    return `No entry decides for ${mailText} from ${formatFoundValue(sender)}${byText}.`;
+  if (decides === undefined) return `No entry decides for ${mailText} from ${formatFoundValue(sender)}${byText}.`;
   const precedenceText = others === 0 ? "" : `, before ${counted(others, "other")}`;
   const caveat = isKnown
     ? ""
@@ -229,9 +212,7 @@ function formatDecision({ sender, scope, of, decides, others, isKnown }: Decisio
 function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): void {
   if (isComplete) return;
   const problems = tenants.flatMap((tenant) => tenant.unread.map((problem) => ({ tenant, ...problem })));
-  const groups = [
-    ...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values(),
-  ];
+  const groups = [...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values()];
   addLine(0, "Not all could be read, so there may be more:");
   for (const [firstSource, ...others] of groups.slice(0, MAX_UNREADABLE)) {
     if (firstSource === undefined) continue;

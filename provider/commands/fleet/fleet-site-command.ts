@@ -67,10 +67,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
     rollouts.push(await recentRollouts(database, scope));
   });
   const { status } = result;
-  const { files, bytes } = builder.write(
-    status,
-    rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts),
-  );
+  const { files, bytes } = builder.write(status, rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts));
   const { statusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { statusJson } = await import("../../fleet/status/status-schema.js");
   const size = (bytes / 1_000_000).toFixed(1);

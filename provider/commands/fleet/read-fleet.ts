@@ -42,10 +42,7 @@ export function withReading(command: Command): Command {
     .addOption(withinOption())
     .addOption(todayOption())
     .option("--max-concurrent <number>", "Read this many tenants at once", wholeNumber, 16)
-    .option(
-      "--notify <file>",
-      "Notify the receivers of new drift and expiries; the file keeps what was sent",
-    );
+    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file keeps what was sent");
 }
 
 /** Checks whether a tenant could not be read or a notice could not be sent, and warns about unread tenants. */
@@ -71,8 +68,7 @@ export async function readFleet(
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const targets = readTargets(options.targets);
   // Reject invalid notice settings before the first request.
-  const notices =
-    options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
+  const notices = options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
   const status = await readSelectedStatus(targets, options, observer, onJournal);
   return { status, isTold: await sendNotices(status, notices), targets: targets.targets };
 }

@@ -85,12 +85,7 @@ async function exportTenant(): Promise<Exported> {
   }
 }
 
-function formatNextSteps(
-  targetDirectory: string,
-  name: string,
-  result: InitResult,
-  fromTenant: boolean,
-): string {
+function formatNextSteps(targetDirectory: string, name: string, result: InitResult, fromTenant: boolean): string {
   const { top, directory, files, additions, isInRepository, ignoredBy } = result;
   const file = `settings/${name}.yaml`;
   const topPath = relative(process.cwd(), top) || ".";
@@ -98,8 +93,7 @@ function formatNextSteps(
   const topFiles = files.filter((path) => !ownFiles.includes(path));
   const enterCommand = resolve(targetDirectory) === process.cwd() ? [] : [`cd ${shellWord(targetDirectory)}`];
   const gitInitCommand = isInRepository ? [] : ["git init --initial-branch main"];
-  const changedTopFiles =
-    directory === "" ? [] : [...topFiles, ...additions.map((addition) => addition.file)];
+  const changedTopFiles = directory === "" ? [] : [...topFiles, ...additions.map((addition) => addition.file)];
   const pathsToStage = [".", ...listTopPathspecs(changedTopFiles, name)];
   const steps: readonly (readonly [command: string, why?: string])[] = [
     [[...enterCommand, ...gitInitCommand, "npm install"].join(" && ")],
@@ -120,10 +114,7 @@ function formatNextSteps(
     ...ownFiles.map((path) => `  ${directory === "" ? path : path.slice(directory.length + 1)}`),
     ...(topFiles.length === 0
       ? []
-      : [
-          "",
-          `Wrote ${topFiles.length} files at the top of the git repository (${topPath}), where they are read:`,
-        ]),
+      : ["", `Wrote ${topFiles.length} files at the top of the git repository (${topPath}), where they are read:`]),
     ...topFiles.map((path) => `  ${path}`),
     ...additions.flatMap(({ file: existingFile, lines }) => [
       "",

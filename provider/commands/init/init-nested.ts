@@ -15,8 +15,7 @@ export function nestFile(path: string, text: string, location: NestedPlace): [pa
   const { directory } = location;
   const id = getPipelineId(location);
   const workflow = /^\.github\/workflows\/(.*)$/.exec(path)?.[1];
-  if (workflow !== undefined)
-    return [`.github/workflows/${id}-${workflow}`, nestWorkflow(text, workflow, location)];
+  if (workflow !== undefined) return [`.github/workflows/${id}-${workflow}`, nestWorkflow(text, workflow, location)];
   switch (path) {
     case ".github/actions/prepare/action.yml":
       return [
@@ -78,20 +77,14 @@ function nestShared(text: string, location: NestedPlace): string {
     text
       .replaceAll("HEAD:settings", "HEAD:./settings")
       // Replaces the branch only. The label and the artifact keep their names because an issue is found by its title.
-      .replace(
-        /(?<!label |label create |labels=|name: )email-security-drift/g,
-        `${getPipelineId(location)}-drift`,
-      )
+      .replace(/(?<!label |label create |labels=|name: )email-security-drift/g, `${getPipelineId(location)}-drift`)
       .replaceAll("The tenant differs from", title)
       .replace(
         "--limit 1 --json number --jq '.[].number'",
         `--limit 100 --json number,title --jq 'map(select(.title == "${title} main"))[0].number // empty'`,
       )
       .replace("labels=email-security-drift&state=opened", "$&&per_page=100")
-      .replace(
-        "[0]?.iid",
-        `.find((issue) => issue.title === "${title} " + process.env.CI_DEFAULT_BRANCH)?.iid`,
-      )
+      .replace("[0]?.iid", `.find((issue) => issue.title === "${title} " + process.env.CI_DEFAULT_BRANCH)?.iid`)
       .replaceAll("<!-- email-security-plan -->", `<!-- email-security-plan ${name} -->`)
   );
 }
@@ -125,10 +118,7 @@ function nestJob(job: string, directory: string): string {
       /^ {4}runs-on: .*\n/m,
       `$&    defaults:\n      run:\n        working-directory: ${JSON.stringify(directory)}\n`,
     )
-    .replace(
-      /^( +(?:path|sarif_file): )(\S+)$/gm,
-      (_, key: string, path: string) => `${key}${quoteNestedPath(path)}`,
-    )
+    .replace(/^( +(?:path|sarif_file): )(\S+)$/gm, (_, key: string, path: string) => `${key}${quoteNestedPath(path)}`)
     .replace("hashFiles('lint.sarif')", `hashFiles('${directory}/lint.sarif')`);
 }
 
@@ -193,26 +183,17 @@ function nestGitLab(text: string, location: NestedPlace): string {
       `$&      changes: [${quoteNestedPath("**/*")}]\n`,
     )
     .replaceAll("changes: [settings/**/*]", `changes: [${quoteNestedPath("settings/**/*")}]`)
-    .replace(
-      /^( +paths: )\[([a-z]+\/)\]$/gm,
-      (_, key: string, path: string) => `${key}[${quoteNestedPath(path)}]`,
-    )
+    .replace(/^( +paths: )\[([a-z]+\/)\]$/gm, (_, key: string, path: string) => `${key}[${quoteNestedPath(path)}]`)
     .replace(/^( +(?:resource_group|environment): | {2}environment:\n {4}name: )/gm, `$1${id}-`)
     .replace(/^( +)notes="/m, `$1${formatMarkCommand(location)}\n$&`)
-    .replace(
-      /^# The same for GitLab.*\n/,
-      `# Of the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`,
-    );
+    .replace(/^# The same for GitLab.*\n/, `# Of the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`);
 }
 
 function nestHook(text: string, { directory, name }: NestedPlace): string {
   const pattern = directory.replace(/[.]/g, "\\.");
   return text
     .replace(/^( +name: .*)$/m, `$1 (${name})`)
-    .replace(
-      /entry: (.*)$/m,
-      (_, command: string) => `entry: sh -c "cd ${shellWord(directory)} && ${command}"`,
-    )
+    .replace(/entry: (.*)$/m, (_, command: string) => `entry: sh -c "cd ${shellWord(directory)} && ${command}"`)
     .replace("files: ^settings/", () => `files: ^${pattern}/settings/`);
 }
 
@@ -221,10 +202,7 @@ function nestOwners(text: string, directory: string): string {
   const prefix = `/${directory.replaceAll(" ", "\\ ")}`;
   return text
     .replace(/^\/(?!\.github\/|\.gitlab-ci\.yml|CODEOWNERS)/gm, () => `${prefix}/`)
-    .replace(
-      /^\/\.gitlab-ci\.yml( .*)$/m,
-      (line, owners: string) => `${line}\n${prefix}/.gitlab-ci.yml${owners}`,
-    );
+    .replace(/^\/\.gitlab-ci\.yml( .*)$/m, (line, owners: string) => `${line}\n${prefix}/.gitlab-ci.yml${owners}`);
 }
 
 function nestReadme(text: string, location: NestedPlace): string {

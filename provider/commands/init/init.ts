@@ -126,11 +126,7 @@ async function isIgnored(repository: string, directory: string): Promise<boolean
 }
 
 /** Maps files to their paths relative to the top. */
-function placeFiles(
-  files: ReadonlyMap<string, string>,
-  { directory }: Location,
-  name: string,
-): Map<string, string> {
+function placeFiles(files: ReadonlyMap<string, string>, { directory }: Location, name: string): Map<string, string> {
   if (directory === "") return new Map(files);
   return new Map([...files].map(([path, text]) => nestFile(path, text, { directory, name })));
 }
@@ -139,11 +135,7 @@ function placeFiles(
 const CODEOWNERS_PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
 /** Removes files that the repository already has, and returns the lines to add to them. */
-function keepSharedFiles(
-  files: Map<string, string>,
-  { top, directory }: Location,
-  name: string,
-): readonly Addition[] {
+function keepSharedFiles(files: Map<string, string>, { top, directory }: Location, name: string): readonly Addition[] {
   const additions: Addition[] = [];
   const isExisting = (path: string): boolean => existsSync(join(top, path));
   const owners = CODEOWNERS_PATHS.find(isExisting);
@@ -213,8 +205,7 @@ function getTargetPath(path: string, name: string): string {
 /** Returns the text for the new repository; undefined if the repository does not need the file. */
 function adaptTemplate(path: string, text: string, name: string, ci: Pipelines): string | undefined {
   const omittedHosts = { github: ["gitlab"], gitlab: ["github"], both: [], none: ["github", "gitlab"] }[ci];
-  if (omittedHosts.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`)))
-    return undefined;
+  if (omittedHosts.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`))) return undefined;
   const exampleText = name === TEMPLATE_TENANT ? text : removeHomograph(text);
   const ownText = path.startsWith("settings/") ? commentOutDeclarations(exampleText) : text;
   return (
@@ -230,8 +221,7 @@ function adaptTemplate(path: string, text: string, name: string, ci: Pipelines):
 /** Removes the parts about pipelines that the repository does not have. */
 function removeHostParts(path: string, text: string, hosts: readonly string[]): string {
   if (path === "CODEOWNERS") {
-    const isHostLine = (line: string): boolean =>
-      hosts.some((host) => new RegExp(`^/\\.${host}[/-]`).test(line));
+    const isHostLine = (line: string): boolean => hosts.some((host) => new RegExp(`^/\\.${host}[/-]`).test(line));
     return text
       .split("\n")
       .filter((line) => !isHostLine(line))

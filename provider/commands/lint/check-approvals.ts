@@ -83,17 +83,14 @@ export async function checkApprovals(
     for (const item of declared) {
       const locationKey = JSON.stringify([item.place.file, item.place.line, item.place.column]);
       if (isIncludedPart && outcomes.has(locationKey)) continue;
-      const result = before.holds(tenant, item)
-        ? "unchanged"
-        : await checkApproval(tenant, item, rules, change);
+      const result = before.holds(tenant, item) ? "unchanged" : await checkApproval(tenant, item, rules, change);
       const outcome = typeof result === "string" ? result : "checked";
       if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(outcomes.get(locationKey) ?? outcome))
         outcomes.set(locationKey, outcome);
       if (typeof result !== "string") findings.set(`${locationKey} ${result.message}`, result);
     }
   }
-  const count = (outcome: string): number =>
-    [...outcomes.values()].filter((value) => value === outcome).length;
+  const count = (outcome: string): number => [...outcomes.values()].filter((value) => value === outcome).length;
   return {
     findings: [...findings.values()],
     checked: count("checked"),
@@ -113,11 +110,7 @@ interface ReviewedChange {
   /**
    * Whether a tenant's file in a commit already contains the present declaration. Throws a {@link GitError} if the commit is missing here.
    */
-  readonly held: (
-    commit: string,
-    tenant: string,
-    declaration: DeclaredEntry | DeclaredVip,
-  ) => Promise<boolean>;
+  readonly held: (commit: string, tenant: string, declaration: DeclaredEntry | DeclaredVip) => Promise<boolean>;
 }
 
 interface ApprovalRules {
@@ -127,11 +120,7 @@ interface ApprovalRules {
 }
 
 /** Builds a tenant's rules: those from before the change, plus those that the change adds. */
-function buildApprovalRules(
-  files: readonly string[],
-  policy: Policy,
-  before: CommittedSettings,
-): ApprovalRules {
+function buildApprovalRules(files: readonly string[], policy: Policy, before: CommittedSettings): ApprovalRules {
   const [topFile = ""] = files;
   // For a new tenant, use the files that it includes and those in its directory; if there are none, use all files.
   const relatedFiles = before.has(topFile)
@@ -199,17 +188,12 @@ async function explainUnproven(
   }
   const logins = namedApprovers.map(([, login]) => login.toLowerCase());
   if (logins.includes(author)) return "who proposes this change; let somebody else approve it";
-  if (
-    writers.some((commitAuthor) =>
-      namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)),
-    )
-  ) {
+  if (writers.some((commitAuthor) => namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)))) {
     return "who wrote a commit of this change; let somebody else approve it";
   }
   const approval = logins.map((login) => approvals.get(login)).find((match) => match !== undefined);
   const login = quote(namedApprovers[0]?.[1]);
-  if (approval === undefined)
-    return `and the last word of ${login} on this change is no approval; let them approve it`;
+  if (approval === undefined) return `and the last word of ${login} on this change is no approval; let them approve it`;
   if (approval.commit === undefined) return undefined;
   const shortCommit = approval.commit.slice(0, 10);
   try {
@@ -224,11 +208,7 @@ async function explainUnproven(
 /** The most approvers that a message names. */
 const MAX_APPROVERS = 5;
 
-function buildApprovalFinding(
-  code: string,
-  declaration: DeclaredEntry | DeclaredVip,
-  message: string,
-): Finding {
+function buildApprovalFinding(code: string, declaration: DeclaredEntry | DeclaredVip, message: string): Finding {
   return {
     code,
     level: "error",
@@ -283,7 +263,5 @@ async function listCommitAuthors(git: GitReader, before: string): Promise<readon
 function isCommitAuthor(commitAuthor: string, [name, login]: readonly [string, string]): boolean {
   const author = commitAuthor.toLowerCase();
   const [, hostLogin] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(author) ?? [];
-  return (
-    isSamePerson(name, commitAuthor) || author === login.toLowerCase() || hostLogin === login.toLowerCase()
-  );
+  return isSamePerson(name, commitAuthor) || author === login.toLowerCase() || hostLogin === login.toLowerCase();
 }

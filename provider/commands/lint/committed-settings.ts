@@ -59,9 +59,7 @@ export class CommittedSettings {
   /** Whether the file exists and no file that was read includes it. */
   isTop(file: string): boolean {
     const path = this.#toRepositoryPath(file);
-    return (
-      this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path))
-    );
+    return this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path));
   }
 
   /** Returns the files in the same directory, relative to the working directory. */
@@ -86,9 +84,7 @@ export class CommittedSettings {
    * checked. The review date and the file that holds the declaration don't matter.
    */
   holds(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
-    const held = this.has(top)
-      ? this.#getTenantFingerprints(top)
-      : this.#getFileFingerprints(declaration.place.file);
+    const held = this.has(top) ? this.#getTenantFingerprints(top) : this.#getFileFingerprints(declaration.place.file);
     return held.get(subjectOf(declaration)) === buildFingerprint(declaration);
   }
 
@@ -147,9 +143,7 @@ export class CommittedSettings {
   async #readFiles(paths: readonly string[]): Promise<void> {
     const knownPaths = new Set(paths.filter((path) => this.#ids.has(path)));
     // The rules for a new file come from its neighbours.
-    const directories = new Set(
-      paths.filter((path) => !knownPaths.has(path)).map((path) => posix.dirname(path)),
-    );
+    const directories = new Set(paths.filter((path) => !knownPaths.has(path)).map((path) => posix.dirname(path)));
     let pendingPaths = [...this.#ids.keys()].filter(
       (path) => knownPaths.has(path) || (/\.ya?ml$/i.test(path) && directories.has(posix.dirname(path))),
     );

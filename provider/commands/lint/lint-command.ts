@@ -39,10 +39,7 @@ export function lintCommand(): Command {
         "Check a change against its approvals, as GitHub (reviews) or GitLab (approvals) returned them",
       )
       .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
-      .option(
-        "--base <revision>",
-        "Set the revision that the change merges into, as origin/main, for --approvals",
-      )
+      .option("--base <revision>", "Set the revision that the change merges into, as origin/main, for --approvals")
       .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
       .addOption(todayOption())
       .action(verb(runLintCommand)),
@@ -101,15 +98,12 @@ async function runLintCommand(
   const { approvals: counts } = approvalResult;
   await writeOutputs(outputs, {
     text: async (target) => await renderLintText({ ...lintResult, findings }, approvalResult.told, target),
-    json: () =>
-      formatLintJson({ format: 1, findings, files, tops, counts: countByLevel(findings), approvals: counts }),
-    sarif: () =>
-      formatLintJson(sarifLog(findings, { version: packageVersion(), root: findWorkingRepository() })),
+    json: () => formatLintJson({ format: 1, findings, files, tops, counts: countByLevel(findings), approvals: counts }),
+    sarif: () => formatLintJson(sarifLog(findings, { version: packageVersion(), root: findWorkingRepository() })),
   });
   const hasLevel = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
   if (hasLevel("error")) return EXIT.changes;
-  const exceedsFailOn =
-    (failOn !== undefined && hasLevel("warning")) || (failOn === "note" && hasLevel("note"));
+  const exceedsFailOn = (failOn !== undefined && hasLevel("warning")) || (failOn === "note" && hasLevel("note"));
   return exceedsFailOn ? EXIT.refused : EXIT.clean;
 }
 
@@ -184,10 +178,7 @@ async function renderLintText(
 
 type Style = Parameters<typeof styleText>[0];
 
-const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisfies Record<
-  FindingLevel,
-  Style
->;
+const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisfies Record<FindingLevel, Style>;
 
 function countByLevel(findings: readonly Finding[]): Record<FindingLevel, number> {
   const counts = { error: 0, warning: 0, note: 0 };

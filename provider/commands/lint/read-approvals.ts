@@ -83,25 +83,18 @@ function readJsonFile(file: string): unknown {
   try {
     text = readPlainFile(file, MAX_BYTES).toString("utf8");
   } catch (cause) {
-    const reason =
-      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : formatCause(cause);
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : formatCause(cause);
     throw new ApprovalsError(`${quote(file, 300)} can't be read: ${reason}. ${WRITE_ADVICE}`, { cause });
   }
   try {
     return JSON.parse(text);
   } catch {
     // The parser's message would quote the file's content, which may be secret.
-    throw new ApprovalsError(
-      `${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITE_ADVICE}`,
-    );
+    throw new ApprovalsError(`${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITE_ADVICE}`);
   }
 }
 
-function parseResponse<Schema extends z.ZodType>(
-  file: string,
-  schema: Schema,
-  response: unknown,
-): z.infer<Schema> {
+function parseResponse<Schema extends z.ZodType>(file: string, schema: Schema, response: unknown): z.infer<Schema> {
   const result = schema.safeParse(response);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
@@ -115,11 +108,9 @@ function parseResponse<Schema extends z.ZodType>(
 /** Describes an unexpected response without showing content that may be secret. */
 function describeResponse(response: unknown): string {
   if (Array.isArray(response)) return `a list of ${response.length}`;
-  if (typeof response !== "object" || response === null)
-    return response === null ? "null" : `a ${typeof response}`;
+  if (typeof response !== "object" || response === null) return response === null ? "null" : `a ${typeof response}`;
   // The format of the hosts' error responses.
-  if ("message" in response && typeof response.message === "string")
-    return `an error, ${quote(response.message, 200)}`;
+  if ("message" in response && typeof response.message === "string") return `an error, ${quote(response.message, 200)}`;
   const keys = Object.keys(response);
   const quotedKeys = keys.slice(0, MAX_SHOWN_KEYS).map((key) => quote(key, 40));
   return `an object of ${keys.length === 0 ? "nothing" : quotedKeys.join(", ")}${keys.length > MAX_SHOWN_KEYS ? " and more" : ""}`;

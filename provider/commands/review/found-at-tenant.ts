@@ -13,10 +13,7 @@ import type { Asked } from "./worklist";
 type Declaration = DeclaredEntry | DeclaredVip;
 
 /** Returns the reasons that only the tenant's data can give for a declaration, besides suggestions. */
-export function foundAtTenant(
-  declaration: Declaration,
-  { settings, observed, base, window }: Context,
-): Reason[] {
+export function foundAtTenant(declaration: Declaration, { settings, observed, base, window }: Context): Reason[] {
   const reasons = [findOverdueReason(declaration, settings, observed)];
   const isReviewCurrent = holds(declaration.reviewed, settings);
   if (declaration.kind === "vip")
@@ -90,12 +87,9 @@ function findOverdueReason(
   if (!(declaration.kind === "vip" ? observed.vips : observed.entries).has(declaration.key)) return undefined;
   const startTime = getStartTime(declaration, observed);
   const due =
-    startTime === undefined
-      ? undefined
-      : dueFrom(new Date(startTime).toISOString().slice(0, 10), reviewEvery);
+    startTime === undefined ? undefined : dueFrom(new Date(startTime).toISOString().slice(0, 10), reviewEvery);
   if (due !== undefined && due > today) return undefined;
-  const dueText =
-    due === undefined ? "since when it stands the service does not tell" : `it is due since ${due}`;
+  const dueText = due === undefined ? "since when it stands the service does not tell" : `it is due since ${due}`;
   const evidence = `Nobody has said that it was reviewed, and ${dueText} (reviewEvery: ${reviewEvery}).`;
   return { kind: "due", evidence };
 }

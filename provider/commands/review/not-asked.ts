@@ -5,8 +5,7 @@ import type { Asked } from "./worklist";
 /** Explains in sentences what a review can't check, because the data was not requested or is not available. */
 export function notAskedOf(settings: Settings, tenantData: Asked | undefined): string[] {
   const { policy, entries, vips, ownDomains } = settings;
-  const hasMailboxes =
-    vips.length > 0 || entries.some(({ owner }) => owner !== undefined && parseMailbox(owner).ok);
+  const hasMailboxes = vips.length > 0 || entries.some(({ owner }) => owner !== undefined && parseMailbox(owner).ok);
   const ownDomainsNote =
     ownDomains.length > 0
       ? "who is outside the `ownDomains` is told"
@@ -18,14 +17,10 @@ export function notAskedOf(settings: Settings, tenantData: Asked | undefined): s
         ]
       : []),
     ...(tenantData !== undefined && entries.some(({ entryType }) => entryType === "ip")
-      ? [
-          "Of addresses, the service does not tell what mail came from them: whether these are used is not known.",
-        ]
+      ? ["Of addresses, the service does not tell what mail came from them: whether these are used is not known."]
       : []),
     ...(policy.reviewEvery === undefined
-      ? [
-          "The policy does not say how often all is reviewed (`reviewEvery`), so that nothing is due by its age alone.",
-        ]
+      ? ["The policy does not say how often all is reviewed (`reviewEvery`), so that nothing is due by its age alone."]
       : []),
     ...(hasMailboxes
       ? [

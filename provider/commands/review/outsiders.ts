@@ -23,10 +23,7 @@ export function outsideOwner(
 }
 
 /** Whether a VIP's mailbox is outside the organization's own domains. */
-export function outsideVip(
-  declaration: DeclaredEntry | DeclaredVip,
-  ownDomains: OwnDomains,
-): Reason | undefined {
+export function outsideVip(declaration: DeclaredEntry | DeclaredVip, ownDomains: OwnDomains): Reason | undefined {
   if (declaration.kind !== "vip" || !isOutsideMailbox(declaration.email, ownDomains)) return undefined;
   return {
     kind: "left",

@@ -59,9 +59,7 @@ async function runReviewCommand(fileArgument: string | undefined, options: Optio
   const outputs = readOutputs(options, FORMATS);
   const file = fileArgument ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
-  const tenantData = options.offline
-    ? undefined
-    : await (await import("../../cli/asked-tenant.js")).askTenant(options);
+  const tenantData = options.offline ? undefined : await (await import("../../cli/asked-tenant.js")).askTenant(options);
   const review = reviewOf(settings, tenantData, { withinDays: options.within });
   const report = {
     format: REVIEW_FORMAT,
@@ -72,8 +70,7 @@ async function runReviewCommand(fileArgument: string | undefined, options: Optio
   } as const;
   await writeOutputs(outputs, await createReviewRenderers(report));
   // Without this warning, a job would treat unread mail as reviewed.
-  if (review.unread.length > 0)
-    console.error("warning: not all of the mail could be read; there may be more.");
+  if (review.unread.length > 0) console.error("warning: not all of the mail could be read; there may be more.");
   return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
 }
 

@@ -44,8 +44,7 @@ export function reviewExtendCommand(): Command {
   return withHelp(
     withPlace(withFacts(command)).action(
       verb(async (values: string[], options: Options) => {
-        if (options.for === undefined)
-          throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
+        if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
         return await recordDecision("extend", values, options);
       }),
     ),

@@ -103,12 +103,8 @@ const REVIEW_STYLE = [
   ".changes { margin-top: 2rem; reading-flow: grid-order; }",
   ".why { margin: .5rem 0; }",
   ".why b { display: block; font-weight: 600; }",
-  ...REVIEW_KINDS.map(
-    (kind) => `body:has(#only-${kind}:checked) .change:not(.why-${kind}) { display: none; }`,
-  ),
-  ...getKeys(LISTS).map(
-    (list) => `body:has(#only-${list}:checked) .change:not(.in-${list}) { display: none; }`,
-  ),
+  ...REVIEW_KINDS.map((kind) => `body:has(#only-${kind}:checked) .change:not(.why-${kind}) { display: none; }`),
+  ...getKeys(LISTS).map((list) => `body:has(#only-${list}:checked) .change:not(.in-${list}) { display: none; }`),
   ...getKeys(SORTS)
     .slice(1)
     .map((name) => `body:has(#by-${name}:checked) .change { order: var(--by-${name}); }`),
@@ -162,8 +158,7 @@ function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, 
 
 function renderReviewItem(item: ReviewItem, sortStyle: string, isOpen: boolean): Html {
   return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><details${isOpen ? new Html(" open") : ""}><summary>${renderReviewHead(item)}</summary><div class="body">${item.reasons.map(
-    ({ kind, evidence }) =>
-      html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${htmlWords([sentence(evidence)])}</p>`,
+    ({ kind, evidence }) => html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${htmlWords([sentence(evidence)])}</p>`,
   )}<dl>${buildReviewDetails(item).map(([label, text]) => html`<dt>${label}</dt><dd>${htmlWords(text)}</dd>`)}</dl></div></details></li>
 `;
 }
@@ -204,10 +199,7 @@ function buildReviewDetails({
   const details: [string, Words | undefined][] = [
     [
       "Declared",
-      place && [
-        told(`${place.file}:${place.line}`),
-        isShared === true ? ", included; others may include it too" : "",
-      ],
+      place && [told(`${place.file}:${place.line}`), isShared === true ? ", included; others may include it too" : ""],
     ],
     ["Comment", comment ? [told(comment)] : undefined],
     ["Ticket", ticket === undefined ? undefined : [told(ticket)]],

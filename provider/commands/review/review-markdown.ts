@@ -14,9 +14,7 @@ export function reviewMarkdown(report: ReviewReport): string {
     "<!-- email-security-review -->",
     `**${escapeMarkdown(summaryOf(report))}**`,
     "",
-    ...(unread.length === 0
-      ? []
-      : [`**${UNREAD}** ${unread.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
+    ...(unread.length === 0 ? [] : [`**${UNREAD}** ${unread.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
     ...notAsked.map((note) => `${escapeMarkdown(note)}\n`),
     ...(items.length === 0 ? [] : [escapeMarkdown(DECIDE), ""]),
   ].join("\n");
@@ -25,9 +23,7 @@ export function reviewMarkdown(report: ReviewReport): string {
   const renderFullItem = (item: ReviewItem): string =>
     [
       `- [ ] ${whatOf(item)} ${markdownCode(item.value)}${escapeMarkdown(aboutOf(item))}`,
-      ...item.reasons.map(
-        ({ kind, evidence }) => `  - **${REVIEW_TITLES[kind]}.** ${escapeMarkdown(evidence)}`,
-      ),
+      ...item.reasons.map(({ kind, evidence }) => `  - **${REVIEW_TITLES[kind]}.** ${escapeMarkdown(evidence)}`),
       "",
     ].join("\n");
   return filled(

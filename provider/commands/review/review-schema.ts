@@ -10,9 +10,7 @@ export const REVIEW_FORMAT = 1;
 const itemSchema = z
   .strictObject({
     list: z.enum(["allow", "deny", "vip"]),
-    value: text(
-      "The value or mailbox in canonical form; as the service reports it where no file declares it.",
-    ),
+    value: text("The value or mailbox in canonical form; as the service reports it where no file declares it."),
     scope: text("Of entries.").exactOptional(),
     place: place.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
     isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
@@ -52,9 +50,7 @@ export const reviewSchema = z
     unread: z
       .array(z.string())
       .readonly()
-      .describe(
-        "What of the mail could not be read, so that there may be more to look at: a printable sentence each.",
-      ),
+      .describe("What of the mail could not be read, so that there may be more to look at: a printable sentence each."),
     notAsked: z
       .array(z.string())
       .readonly()
@@ -63,8 +59,7 @@ export const reviewSchema = z
   .readonly()
   .meta({
     title: "Email security review",
-    description:
-      "What of a tenant's settings should be looked at, as `email-security review` writes it as JSON.",
+    description: "What of a tenant's settings should be looked at, as `email-security review` writes it as JSON.",
   });
 
 export type ReviewReport = z.infer<typeof reviewSchema>;

@@ -30,10 +30,7 @@ export function reviewText(report: ReviewReport, columns = 80): string {
     lines.push("");
     addLine(0, DECIDE);
   }
-  for (const [heading, notes] of [
-    [UNREAD, report.unread] as const,
-    ["Not known:", report.notAsked] as const,
-  ]) {
+  for (const [heading, notes] of [[UNREAD, report.unread] as const, ["Not known:", report.notAsked] as const]) {
     if (notes.length === 0) continue;
     lines.push("", heading);
     for (const note of notes) addLine(2, note);

@@ -14,8 +14,7 @@ export const UNREAD = "Not all could be read, so there may be more:";
 /** Formats a summary, such as "3 to look at in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
 export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
   const fileText = excerpt(file, 300);
-  if (items.length === 0 && unread.length > 0)
-    return `Nothing found of ${fileText} to look at, in what could be read.`;
+  if (items.length === 0 && unread.length > 0) return `Nothing found of ${fileText} to look at, in what could be read.`;
   if (items.length === 0) return `Nothing of ${fileText} to look at.`;
   return `${items.length} to look at in ${fileText}: ${countsOf(items)}.`;
 }

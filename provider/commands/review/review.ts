@@ -63,9 +63,7 @@ export function reviewOf(
           expiringDays: withinDays,
           maxVips: MAX_PEOPLE,
         });
-  const byLocation = new Map(
-    allDeclared.map((declaration) => [getLocationKey(declaration.place), declaration]),
-  );
+  const byLocation = new Map(allDeclared.map((declaration) => [getLocationKey(declaration.place), declaration]));
   for (const { kind, evidence, place } of suggestions) {
     const declaration = place === undefined ? undefined : byLocation.get(getLocationKey(place));
     const reasonKind = KIND_BY_SUGGESTION[kind];
@@ -76,9 +74,7 @@ export function reviewOf(
         : !isDecided(declaration);
     if (isUnreviewed) addReason(declaration, { kind: reasonKind, evidence });
   }
-  const byKey = new Map(
-    allDeclared.map((declaration) => [`${declaration.kind} ${declaration.key}`, declaration]),
-  );
+  const byKey = new Map(allDeclared.map((declaration) => [`${declaration.kind} ${declaration.key}`, declaration]));
   for (const { code, message, subject } of judgeSettings(settings)) {
     const declaration = subject === undefined ? undefined : byKey.get(`${subject.kind} ${subject.key}`);
     const reasonKind = code.startsWith("policy-") ? "policy" : KIND_BY_FINDING[code];
@@ -89,11 +85,7 @@ export function reviewOf(
   for (const declaration of expired) {
     const isAtTenant =
       tenantData !== undefined && staysAtTenant(declaration, { settings, observed: tenantData.observed });
-    if (
-      !isAtTenant &&
-      (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") &&
-      isDecided(declaration)
-    )
+    if (!isAtTenant && (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") && isDecided(declaration))
       continue;
     const evidence = isAtTenant
       ? `It was declared until ${declaration.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
@@ -128,10 +120,7 @@ export function reviewOf(
   return {
     items: [...declaredItems, ...items, ...targetedItems].sort(byRank),
     unread: tenantData?.base.summary.missing.map((missing) => printable(missing)) ?? [],
-    notAsked: [
-      ...notAskedOf(settings, tenantData),
-      ...(targetedItems.length < MAX_PEOPLE ? [] : [MORE_PEOPLE_NOTE]),
-    ],
+    notAsked: [...notAskedOf(settings, tenantData), ...(targetedItems.length < MAX_PEOPLE ? [] : [MORE_PEOPLE_NOTE])],
   };
 }
 

@@ -34,10 +34,10 @@ export function undeclaredAllows(context: Context): ReviewItem[] {
         : `the files declare it on the ${declaredEntry.list} list (${lineText(declaredEntry.place)}): \`email-security drift\` tells more.`;
     const evidence = `It stands at the tenant${formatCreatedBy(row)}, and ${advice}`;
     return [
-      withReasons(
-        { list: "allow", value: target.value, scope, ...(row.comment && { comment: row.comment }) },
-        [...findMailReasons(row, context), { kind: "undeclared", evidence }],
-      ),
+      withReasons({ list: "allow", value: target.value, scope, ...(row.comment && { comment: row.comment }) }, [
+        ...findMailReasons(row, context),
+        { kind: "undeclared", evidence },
+      ]),
     ];
   });
 }
@@ -76,9 +76,7 @@ function findMailReasons({ value, entry_type: entryType }: AllowDenyEntryRow, co
   const { verdicts = [], reportVerdicts = [], reports = 0 } = evidence ?? {};
   const isMalicious = [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
   return [
-    ...(isMalicious
-      ? [{ kind: "malicious", evidence: sentences(mailTold(context, evidence)) } as const]
-      : []),
+    ...(isMalicious ? [{ kind: "malicious", evidence: sentences(mailTold(context, evidence)) } as const] : []),
     ...(reports > 0 ? [reportedTold(reports, context.window)] : []),
   ];
 }

@@ -20,10 +20,7 @@ export function withReasons(item: Omit<ReviewItem, "reasons">, reasons: readonly
 /** Compares items for sorting: the worst first, then by value. */
 export function byRank(one: ReviewItem, other: ReviewItem): number {
   const [{ reasons: a }, { reasons: b }] = [one, other];
-  return (
-    getReasonRank(a[0]) - getReasonRank(b[0]) ||
-    (one.value < other.value ? -1 : Number(one.value > other.value))
-  );
+  return getReasonRank(a[0]) - getReasonRank(b[0]) || (one.value < other.value ? -1 : Number(one.value > other.value));
 }
 
 function getReasonRank(reason: Reason | undefined): number {

@@ -67,19 +67,14 @@ export async function withKnownRollouts(
 }
 
 /** Finds the requested rollout. If the journal lacks it, the error also reports the locks of other runs beside the stacks. */
-export async function findRollout(
-  rollouts: Rollouts,
-  id: string | undefined,
-  action: Purpose,
-): Promise<RolloutRecord> {
+export async function findRollout(rollouts: Rollouts, id: string | undefined, action: Purpose): Promise<RolloutRecord> {
   try {
     return await rollouts.find(id, action);
   } catch (error) {
     const foreignLocks = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
     const { markText } = await import("../../rollout/locks/mark-text.js");
     for (const lock of foreignLocks) {
-      if (id === undefined || lock.rollout.startsWith(id))
-        console.error(harmless(markText(lock, rollouts.commands)));
+      if (id === undefined || lock.rollout.startsWith(id)) console.error(harmless(markText(lock, rollouts.commands)));
     }
     throw error;
   }

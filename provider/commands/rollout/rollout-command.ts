@@ -99,16 +99,11 @@ export function rolloutCommand(): Command {
   });
 }
 
-async function runRolloutCommand(
-  file: string,
-  commandOptions: RolloutOptions,
-  command: Command,
-): Promise<ExitCode> {
+async function runRolloutCommand(file: string, commandOptions: RolloutOptions, command: Command): Promise<ExitCode> {
   assertKnownCommand(file, command);
   const options = withReadOutputs(commandOptions);
   const mode = getRolloutMode(options);
-  const selection =
-    mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : selectionOf(options);
+  const selection = mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : selectionOf(options);
   if (selection === undefined) return EXIT.clean;
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
@@ -190,10 +185,7 @@ async function selectDriftRevertTenants(
   const { emptyReport } = await import("../../rollout/report/empty-report.js");
   const { reportRenderers } = await import("./rollout-output.js");
   const { PLAN_MARK } = await import("../../plan/render/markdown.js");
-  await writeOutputs(
-    unprinted(options),
-    reportRenderers(emptyReport(file, "revert-drift", countText), PLAN_MARK),
-  );
+  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", countText), PLAN_MARK));
   return undefined;
 }
 

@@ -29,12 +29,7 @@ export async function decide(
   const { withMail } = await import("../../rollout/plan-report/told-whole.js");
   const report = withMail(await rollouts.report(id), plannedRollout.mail);
   const createRenderers = (displayedPlan: PlannedRollout) =>
-    plannedRenderers(
-      report,
-      displayedPlan,
-      async () => await rollouts.wholePlan(plannedRollout),
-      rollouts.commands,
-    );
+    plannedRenderers(report, displayedPlan, async () => await rollouts.wholePlan(plannedRollout), rollouts.commands);
   // Show the plan that an error refers to, whatever standard output is for.
   const stream = options.outputs.some(isPrintedText) ? "stdout" : "stderr";
   process[stream].write(await createRenderers(plannedRollout).text(targetOf(stream)));
@@ -45,16 +40,11 @@ export async function decide(
       ...plannedRollout,
       guards: [...plannedRollout.guards, ...buildFailOnBlockers(report, options.failOn)],
     };
-    await writeOutputs(
-      unprinted(options),
-      createRenderers(blockedPlan),
-      formatMailNote(options, plannedRollout.mail),
-    );
+    await writeOutputs(unprinted(options), createRenderers(blockedPlan), formatMailNote(options, plannedRollout.mail));
     await rollouts.forget(id);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
-      if (blockingRollout !== undefined)
-        console.error(harmless(`But another rollout comes first. ${blockingRollout}`));
+      if (blockingRollout !== undefined) console.error(harmless(`But another rollout comes first. ${blockingRollout}`));
     }
     return code;
   }
@@ -76,9 +66,7 @@ function formatMailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): 
 function checkUntilWave({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
   if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
   const names = waves.map(({ name }) => name).join(", ");
-  console.error(
-    harmless(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`),
-  );
+  console.error(harmless(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`));
   return EXIT.error;
 }
 
@@ -95,8 +83,7 @@ function checkPlanRunnable(
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
   const exceeded = overTolerance(failures, tolerated).map((name) => {
     const wave = waves.find((candidate) => candidate.name === name);
-    const [failed, total] =
-      wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
+    const [failed, total] = wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
     return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
   });
   const fixAdvice = "Mend them, or leave them out with --except.";
@@ -145,21 +132,13 @@ function checkPlanRunnable(
 
 const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
 
-function findFlaggedTenants(
-  tenants: readonly TenantReport[],
-  failOn: FailOn | undefined,
-): readonly TenantReport[] {
+function findFlaggedTenants(tenants: readonly TenantReport[], failOn: FailOn | undefined): readonly TenantReport[] {
   if (failOn === undefined) return [];
-  return tenants.filter(
-    ({ alarms: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0),
-  );
+  return tenants.filter(({ alarms: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0));
 }
 
 /** Lists what `--fail-on` refuses, for the output files that people read. */
-function buildFailOnBlockers(
-  { tenants }: RolloutReport,
-  failOn: FailOn | undefined,
-): PlannedRollout["guards"] {
+function buildFailOnBlockers({ tenants }: RolloutReport, failOn: FailOn | undefined): PlannedRollout["guards"] {
   const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
   return findFlaggedTenants(tenants, failOn).map(({ name }) => ({
     tenant: name,

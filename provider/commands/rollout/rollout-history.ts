@@ -50,9 +50,7 @@ export function historyCommands(): readonly Command[] {
     ),
     withHelp(
       withOutputs(withJournal(new Command("show"), JOURNAL), RECORD_FORMATS)
-        .description(
-          "Show the whole record of a rollout: its report, who began and resumed it, and every change",
-        )
+        .description("Show the whole record of a rollout: its report, who began and resumed it, and every change")
         .argument("<id>", "The rollout, or the beginning of its id")
         .option("--tenant <name>", "Show the changes of this tenant only")
         .option("--all", "Print every change; without it, the 20 of the most tenants")
@@ -70,9 +68,7 @@ export function historyCommands(): readonly Command[] {
     ),
     withHelp(
       withOutputs(withJournal(new Command("diff"), JOURNAL), RECORD_FORMATS)
-        .description(
-          "Compare what two rollouts declared, tenant by tenant, by the files that they were planned with",
-        )
+        .description("Compare what two rollouts declared, tenant by tenant, by the files that they were planned with")
         .argument("<from>", "The first rollout, or the beginning of its id")
         .argument("<to>", "The second rollout; what only this one declares is an addition")
         .option("--all", "Print every difference; without it, the 20 of the most tenants")
@@ -120,8 +116,7 @@ async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCod
   return await withPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
-    const tenantNames =
-      tenant === undefined ? undefined : await resolveTenantNames(rollouts, record.id, tenant);
+    const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record.id, tenant);
     const { shownRollout } = await import("../../rollout/history/shown.js");
     const { shownPage } = await import("../../rollout/history/shown-page.js");
     const { toldMarkdown, toldText } = await import("../../rollout/history/told-page.js");
@@ -165,11 +160,7 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
 }
 
 /** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has no such tenant. */
-async function resolveTenantNames(
-  rollouts: Rollouts,
-  id: string,
-  name: string,
-): Promise<ReadonlySet<string>> {
+async function resolveTenantNames(rollouts: Rollouts, id: string, name: string): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const targets = (await rollouts.journal.tenants(id)).map(({ target }) => target);
   return new Set(selectTargets(targets, { only: [name] }).map((target) => target.name));

@@ -62,9 +62,7 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
     }
     for (const { id, spec, digest } of mayGo) console.log(printable(`${id}  ${spec.source}  ${digest}`));
     if (unbegun.length > 0) {
-      console.log(
-        `${counted(unbegun.length, "rollout")} whose planning was interrupted, and that nobody can begin`,
-      );
+      console.log(`${counted(unbegun.length, "rollout")} whose planning was interrupted, and that nobody can begin`);
     }
     if (yes !== true) {
       console.error(
@@ -83,11 +81,7 @@ function printNeeded({ needed }: OldRollouts): void {
   if (needed.length > 5) console.error(`… and ${needed.length - 5} more that stay whole.`);
 }
 
-async function pruneAll(
-  rollouts: Rollouts,
-  { mayGo, unbegun }: OldRollouts,
-  nowMs: number,
-): Promise<ExitCode> {
+async function pruneAll(rollouts: Rollouts, { mayGo, unbegun }: OldRollouts, nowMs: number): Promise<ExitCode> {
   const { pruneRollout } = await import("../../rollout/history/prune-rollout.js");
   const { journal } = rollouts;
   let prunedCount = 0;

@@ -16,9 +16,7 @@ const RESUME_EXIT_CODES = {
 export function resumeCommand(): Command {
   return withHelp(
     withRunOptions(new Command("resume"))
-      .description(
-        "Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants",
-      )
+      .description("Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants")
       .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
       .action(verb(runResumeCommand)),
     {

@@ -9,13 +9,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { findRollout, withKnownRollouts } from "./open-rollouts";
 import { decide } from "./rollout-decision";
 import { untilInterrupted } from "./rollout-interrupt";
-import {
-  type Consent,
-  EXITS,
-  type GivenRunOptions,
-  withReadOutputs,
-  withRunOptions,
-} from "./rollout-run-options";
+import { type Consent, EXITS, type GivenRunOptions, withReadOutputs, withRunOptions } from "./rollout-run-options";
 
 interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
   readonly to?: string;
@@ -38,10 +32,7 @@ export function rollbackCommand(): Command {
         "[id]",
         "The rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
       )
-      .option(
-        "--to <revision>",
-        "Return to the files of this git revision instead, with all waits of the waves",
-      )
+      .option("--to <revision>", "Return to the files of this git revision instead, with all waits of the waves")
       .option("--yes", "Apply the plan; without it, only show it")
       .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
       .addOption(failOnOption())
@@ -76,8 +67,7 @@ async function runRollbackCommand(
     console.error(harmless(`Rolling back ${rollouts.fullName(record)}.`));
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../../rollout/planning/files-at-revision.js");
-    const files =
-      to === undefined ? undefined : { files: await filesAt(to), name: `the files of the revision ${to}` };
+    const files = to === undefined ? undefined : { files: await filesAt(to), name: `the files of the revision ${to}` };
     const plannedRollout = await untilInterrupted(
       options,
       async (stopping) =>

@@ -6,20 +6,14 @@ import { harmless } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { RunOptions } from "./rollout-run-options";
 
-export async function run(
-  rollouts: Rollouts,
-  id: string,
-  retry: boolean,
-  options: RunOptions,
-): Promise<ExitCode> {
+export async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
   const { until, anyTime, maxConcurrent, lockWait } = options;
   const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
   const { RolloutScreen, reportRenderers } = await import("./rollout-output.js");
   const stopController = new AbortController();
   const abortController = new AbortController();
   let screen: InstanceType<typeof RolloutScreen> | undefined;
-  const log = (line: string): void =>
-    screen === undefined ? console.error(harmless(line)) : screen.say(line);
+  const log = (line: string): void => (screen === undefined ? console.error(harmless(line)) : screen.say(line));
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
       log(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
@@ -40,9 +34,7 @@ export async function run(
       onBegun: async (initialReport) => {
         screen = new RolloutScreen(initialReport, options, rollouts.capacity(maxConcurrent));
         if (rollouts.isForWorkers) {
-          screen.say(
-            "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
-          );
+          screen.say("Workers change the tenants: `email-security worker`, with the same database, on any machine.");
         }
       },
       onEvent: (event) => screen?.happened(event),

@@ -121,11 +121,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
   return EXIT.clean;
 }
 
-async function skipAndPrint(
-  rollouts: Rollouts,
-  reason: string | undefined,
-  request: SkipRequest,
-): Promise<ExitCode> {
+async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
   const { skip } = await import("../../rollout/skipping/skip.js");
   const { skipText } = await import("../../rollout/skipping/without-skipped.js");
   const { journal, commands } = rollouts;
@@ -143,10 +139,7 @@ async function skipAndPrint(
 }
 
 /** Prints the effect on unfinished rollouts. */
-async function printAffectedRollouts(
-  rollouts: Rollouts,
-  { rollouts: tenantStates }: Skipping,
-): Promise<void> {
+async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantStates }: Skipping): Promise<void> {
   for (const [id, rolloutTenants] of Map.groupBy(tenantStates, ({ rollout }) => rollout)) {
     const isLocked = await rollouts.isHeld(id);
     const { state } = await rollouts.journal.record(id);

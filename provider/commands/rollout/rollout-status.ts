@@ -6,13 +6,7 @@ import { writeOutputs } from "../../cli/output/write-outputs";
 import { withHelp } from "../../cli/verb-help";
 import { ConfigurationError } from "../../client";
 import { harmless } from "../../settings/text";
-import {
-  findRollout,
-  JOURNAL,
-  ROLLOUT_FORMATS,
-  type RolloutFormat,
-  withKnownRollouts,
-} from "./open-rollouts";
+import { findRollout, JOURNAL, ROLLOUT_FORMATS, type RolloutFormat, withKnownRollouts } from "./open-rollouts";
 import { codeOf } from "./rollout-run";
 import { tellSkipped } from "./rollout-skip";
 
@@ -46,9 +40,7 @@ export function statusCommand(): Command {
 async function runRolloutStatusCommand(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, ROLLOUT_FORMATS);
   if (options.list === true && !outputs.every(isTextOutput)) {
-    throw new ConfigurationError(
-      "--list is text alone. `rollout history --format json` lists rollouts for a script.",
-    );
+    throw new ConfigurationError("--list is text alone. `rollout history --format json` lists rollouts for a script.");
   }
   return await withKnownRollouts(options, async (rollouts) => {
     const { printedList, reportRenderers } = await import("./rollout-output.js");

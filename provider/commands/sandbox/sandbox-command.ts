@@ -93,8 +93,7 @@ function parseCount(text: string): number {
 /** Parses a rate: `90/m` allows bursts of 90 requests and refills 1.5 tokens per second. */
 function parseRate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
   const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
-  if (unit === undefined)
-    throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
+  if (unit === undefined) throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
   const burst = Number(number);
   return { perSecond: unit === "s" ? burst : burst / 60, burst };
 }

@@ -39,11 +39,7 @@ export function maliciousAllows(context: Context, allows: readonly DeclaredEntry
   });
 }
 
-export function expiringAllows(
-  context: Context,
-  allows: readonly DeclaredEntry[],
-  expiringDays: number,
-): Suggestion[] {
+export function expiringAllows(context: Context, allows: readonly DeclaredEntry[], expiringDays: number): Suggestion[] {
   return allows
     .filter(({ expires }) => isDate(expires) && expires <= context.dayIn(expiringDays))
     .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
@@ -76,11 +72,7 @@ export function expiringAllows(
     });
 }
 
-export function unusedAllows(
-  context: Context,
-  allows: readonly DeclaredEntry[],
-  expiringDays: number,
-): Suggestion[] {
+export function unusedAllows(context: Context, allows: readonly DeclaredEntry[], expiringDays: number): Suggestion[] {
   const { days, complete, until } = context.base.summary;
   // Unused can't be proven from a part of the window.
   if (!complete) return [];

@@ -115,14 +115,9 @@ function findNewDomains(base: EvidenceBase): ReadonlyMap<string, string> {
     for (const { sender, registered, time } of base.threats ?? []) {
       const registeredAt = instantOf(registered);
       const seenAt = instantOf(time);
-      if (
-        registeredAt === undefined ||
-        seenAt === undefined ||
-        seenAt - registeredAt > NEW_DOMAIN_DAYS * DAY_MS
-      )
+      if (registeredAt === undefined || seenAt === undefined || seenAt - registeredAt > NEW_DOMAIN_DAYS * DAY_MS)
         continue;
-      for (const domain of sender.domains)
-        days.set(domain, new Date(registeredAt).toISOString().slice(0, 10));
+      for (const domain of sender.domains) days.set(domain, new Date(registeredAt).toISOString().slice(0, 10));
     }
     cached = days;
     newDomainsCache.set(base, cached);

@@ -18,9 +18,7 @@ export function suggestCommand(): Command {
   return withHelp(
     new Command("suggest")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description(
-        "Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files",
-      )
+      .description("Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files")
       .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
       .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
@@ -65,10 +63,7 @@ interface SuggestCommandOptions {
   readonly patch?: string;
 }
 
-async function runSuggestCommand(
-  fileArgument: string | undefined,
-  options: SuggestCommandOptions,
-): Promise<ExitCode> {
+async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
   const file = fileArgument ?? (await defaultFile());
   const { changeFiles, patchOf } = await import("../../files/change-files.js");
   const { readerFrom } = await import("../../files/read-source.js");
@@ -111,9 +106,7 @@ async function loadSuggestions(file: string, options: SuggestCommandOptions) {
   // The service may have been slow, so read the files again under the locks.
   if (locks !== undefined) settings = readSettings(file);
   await locks?.add(settings.files, waiting);
-  const suggestions = suggest(settings, observed, base).filter(
-    ({ kind }) => options.only?.includes(kind) ?? true,
-  );
+  const suggestions = suggest(settings, observed, base).filter(({ kind }) => options.only?.includes(kind) ?? true);
   return { suggestions, summary: base.summary, settings, locks };
 }
 
@@ -131,9 +124,7 @@ function formatSuggestionReport(
       totalCount === shownSuggestions.length
         ? `${totalCount}`
         : `the first ${shownSuggestions.length} of ${totalCount}`;
-    return [
-      ["", `${KIND_TITLES[kind]} (${countText})`, ...shownSuggestions.flatMap(formatSuggestion)].join("\n"),
-    ];
+    return [["", `${KIND_TITLES[kind]} (${countText})`, ...shownSuggestions.flatMap(formatSuggestion)].join("\n")];
   });
   const emptyLines = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
   return [summaryText, ...summary.missing.map(printable), ...sections, ...emptyLines].join("\n");

@@ -43,19 +43,14 @@ export class Context {
     this.base = base;
     this.own = new OwnDomains(guessOwnDomains(settings, observed, base));
     const { entries, vips, expired, excluded, lists } = settings;
-    this.#sectionFiles = new Set(
-      [...entries, ...vips].map((item) => `${sectionOf(item)} ${item.place.file}`),
-    );
-    const expiredAllows = expired
-      .filter((item) => item.kind === "entry")
-      .filter(({ list }) => list === "allow");
+    this.#sectionFiles = new Set([...entries, ...vips].map((item) => `${sectionOf(item)} ${item.place.file}`));
+    const expiredAllows = expired.filter((item) => item.kind === "entry").filter(({ list }) => list === "allow");
     this.#expiredAllows = Map.groupBy(expiredAllows, ({ value }) => value);
     for (const { list, value, verdictScope } of entries) this.#addEntry(list, value, verdictScope);
     for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
       const knownList = LISTS.find((item) => item === list);
       // An allow that expired in the files still exists until the next run, so it does not count.
-      if (knownList === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0))
-        continue;
+      if (knownList === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0)) continue;
       this.#addEntry(knownList, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
     }
     // An expired allow is no argument against a deny.
@@ -140,16 +135,9 @@ export class Context {
 }
 
 /** Returns the tenant's own domains. If the files name none, uses the domains of its VIPs and of the recipients of threats. */
-function guessOwnDomains(
-  { ownDomains }: Settings,
-  observed: Observed,
-  base: EvidenceBase,
-): readonly string[] {
+function guessOwnDomains({ ownDomains }: Settings, observed: Observed, base: EvidenceBase): readonly string[] {
   if (ownDomains.length > 0) return ownDomains;
-  const mailboxes = [
-    ...observed.vips.keys(),
-    ...(base.threats ?? []).map(({ recipient }) => recipient ?? ""),
-  ];
+  const mailboxes = [...observed.vips.keys(), ...(base.threats ?? []).map(({ recipient }) => recipient ?? "")];
   const domains = new Set(mailboxes.filter((mailbox) => parseMailbox(mailbox).ok).map(domainOf));
   return [...domains].filter((domain) => !isPublicSuffix(domain));
 }

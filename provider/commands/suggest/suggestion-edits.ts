@@ -7,10 +7,7 @@ export function removalOf({ list, value, verdictScope: scope, place, overrides }
   return [...files].map((file) => ({ file, edit: { do: "remove", section: list, value, scope } }));
 }
 
-export function expiryOf(
-  { list, value, verdictScope: scope, place }: DeclaredEntry,
-  expires: string,
-): FileEdit {
+export function expiryOf({ list, value, verdictScope: scope, place }: DeclaredEntry, expires: string): FileEdit {
   return { file: place.file, edit: { do: "set", section: list, value, scope, key: "expires", to: expires } };
 }
 

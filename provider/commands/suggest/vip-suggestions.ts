@@ -8,10 +8,7 @@ import type { Suggestion, SuggestOptions } from "./suggestion";
 /** Verdicts that don't make a recipient a target: the mail is at most unwanted. */
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
 
-export function targetedPeople(
-  context: Context,
-  { minThreats = 5, maxVips = 10 }: SuggestOptions,
-): Suggestion[] {
+export function targetedPeople(context: Context, { minThreats = 5, maxVips = 10 }: SuggestOptions): Suggestion[] {
   const { settings, observed, base, own } = context;
   const knownVips = new Set([...settings.vips.map(({ email }) => email), ...observed.vips.keys()]);
   const attacks = (base.threats ?? []).filter(({ verdict }) => !HARMLESS_VERDICTS.has(verdict));

@@ -26,9 +26,7 @@ export async function tellNextRollout(
     return;
   }
   const { name } = target;
-  console.log(
-    fitted(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`)),
-  );
+  console.log(fitted(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`)));
   console.log(`${lead}: ${commands.unskip([name], targets.file)}`);
   console.log(`Then: ${planCommand}`);
 }

@@ -1,12 +1,7 @@
 import { Command } from "commander";
 import { askNamed } from "../../cli/asked-tenant";
 import { EXIT, type ExitCode, verb } from "../../cli/command-line";
-import {
-  type JournalOptions,
-  journalToRead,
-  withExistingJournal,
-  withJournal,
-} from "../../cli/journal-place";
+import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "../../cli/journal-place";
 import { several, targetsOption } from "../../cli/tenant-options";
 import { withHelp } from "../../cli/verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
@@ -70,27 +65,17 @@ function createTenantAddCommand(): Command {
     .argument("<name>", "Name of the tenant and of its stack")
     .option("--base-url <url>", "Set the service's address (default: that under defaults)")
     .option("--key-env <variable>", "Set the variable that holds the API key (default: that under defaults)")
-    .option(
-      "--settings <file>",
-      "Write this settings file (default: as under defaults, else settings/NAME.yaml)",
-    )
+    .option("--settings <file>", "Write this settings file (default: as under defaults, else settings/NAME.yaml)")
     .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
     .option("--no-baseline", "Include no file")
-    .option(
-      "--own-domains <domains>",
-      "Set the tenant's own domains, with commas (default: those that its VIPs share)",
-    )
+    .option("--own-domains <domains>", "Set the tenant's own domains, with commas (default: those that its VIPs share)")
     .option("--label <label=value>", "Set a label; repeat for several", several)
     .option("--wave <name>", "Put it into this wave, by setting the wave's labels")
     .option("--ticket <text>", "Name the ticket of all that the file declares")
     .option("--owner <name>", "Name who answers for all that the file declares")
     .option("--approved-by <name>", "Name who else reviewed all that the file declares")
     .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", term)
-    .option(
-      "--beside <name>",
-      "Confirm that a similar tenant is a different one; repeat for several",
-      several,
-    )
+    .option("--beside <name>", "Confirm that a similar tenant is a different one; repeat for several", several)
     .addOption(targetsOption());
   withWriteOptions(withJournal(command, "Use this rollout journal, for shared rate limits"));
   return withHelp(command.action(verb(runTenantAddCommand)), {
@@ -172,8 +157,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
       harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
     );
   }
-  for (const line of addition.made.left.slice(0, MAX_NOTES))
-    console.error(harmless(`note: ${printable(line)}`));
+  for (const line of addition.made.left.slice(0, MAX_NOTES)) console.error(harmless(`note: ${printable(line)}`));
   const remainingCount = addition.made.left.length - MAX_NOTES;
   if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in comments of the file`);
   const { plan, files } = addition;

@@ -2,12 +2,7 @@ import { Command } from "commander";
 import { askNamed } from "../../cli/asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "../../cli/command-line";
 import { fitted } from "../../cli/fitted";
-import {
-  type JournalOptions,
-  journalToRead,
-  withExistingJournal,
-  withJournal,
-} from "../../cli/journal-place";
+import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "../../cli/journal-place";
 import { targetsOption } from "../../cli/tenant-options";
 import { withHelp } from "../../cli/verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
@@ -82,9 +77,7 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
     branch: `without-tenant-${name}`,
   };
   // Git keeps the content of a removed settings file.
-  const displayedFiles = options.dryRun
-    ? removal.files
-    : removal.files.filter(({ does }) => does === undefined);
+  const displayedFiles = options.dryRun ? removal.files : removal.files.filter(({ does }) => does === undefined);
   return await showAndWrite(removal.files, message, options, { shown: displayedFiles, locks });
 }
 
@@ -106,9 +99,7 @@ async function removeTenantStack(
   { destroy, yes, dryRun, database }: RemoveOptions,
   today: string,
 ): Promise<ExitCode> {
-  const { destroyStack, planGoing, removeStack, withGoingStack } = await import(
-    "../../rollout/tenants/going-stack.js"
-  );
+  const { destroyStack, planGoing, removeStack, withGoingStack } = await import("../../rollout/tenants/going-stack.js");
   const { name, stack } = target;
   const isConfirmed = yes === name && !dryRun;
   const requireConfirmation = (): ExitCode => {
@@ -118,9 +109,7 @@ async function removeTenantStack(
   const log = (line: string): void => console.error(harmless(line));
   const removeWithStack = async (stackToRemove: GoingStack): Promise<ExitCode> => {
     if (!stackToRemove.isThere) {
-      console.log(
-        fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
-      );
+      console.log(fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)));
       return isConfirmed ? EXIT.clean : requireConfirmation();
     }
     if (!destroy) {
@@ -179,9 +168,7 @@ async function removeTenantStack(
     }
     await removeStack(stackToRemove, false);
     console.log(
-      fitted(
-        harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
-      ),
+      fitted(harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`)),
     );
     return EXIT.clean;
   };
@@ -195,9 +182,7 @@ async function findSameTenantError(
   identity: TenantIdentity,
   databaseOption: string | undefined,
 ): Promise<SameTenantError | undefined> {
-  const { findSameTargetsIn, SameTenantError, withMarkers } = await import(
-    "../../rollout/targets/same-tenant.js"
-  );
+  const { findSameTargetsIn, SameTenantError, withMarkers } = await import("../../rollout/targets/same-tenant.js");
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
   const { PULUMI_BACKEND_URL: backend } = await getStackEnvironment(file);
   const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
@@ -206,9 +191,7 @@ async function findSameTenantError(
       new Map([[target, identity]]),
       withMarkers(
         async (names) =>
-          database === undefined
-            ? new Map()
-            : await rememberedIdentities(database, { project }, targets, names),
+          database === undefined ? new Map() : await rememberedIdentities(database, { project }, targets, names),
         targets,
         ({ stack }) => readMarkerFile({ backend, project, stack }),
       ),

@@ -41,11 +41,7 @@ export function tenantRenameCommand(): Command {
   });
 }
 
-async function runTenantRenameCommand(
-  currentName: string,
-  newName: string,
-  options: RenameOptions,
-): Promise<ExitCode> {
+async function runTenantRenameCommand(currentName: string, newName: string, options: RenameOptions): Promise<ExitCode> {
   const { withRenamedTenant } = await import("../../rollout/tenants/rename-tenant.js");
   using locks = options.dryRun ? undefined : await lockFiles([options.targets]);
   const result = withRenamedTenant(options.targets, currentName, newName);

@@ -4,10 +4,7 @@ import type { HistoryEvent, PlacedElement } from "../../gitops/why-schema";
 export type Change = Pick<HistoryEvent, "before" | "after" | "include" | "isUndoneByMerge">;
 
 /** Returns the differences: first compares elements at the same path, then pairs the remaining ones as moves. */
-export function changesBetween(
-  before: readonly PlacedElement[],
-  after: readonly PlacedElement[],
-): readonly Change[] {
+export function changesBetween(before: readonly PlacedElement[], after: readonly PlacedElement[]): readonly Change[] {
   const changes: Change[] = [];
   const remainingOld = [...before];
   const unmatched: PlacedElement[] = [];

@@ -22,9 +22,7 @@ export async function eventsOf(
   const texts = await textsOf(git, [...mergesByCommit.keys(), ...[...mergesByCommit.values()].flat()]);
   return changes.map(({ commit, ...change }): HistoryEvent => {
     const commitText = texts.get(commit);
-    const merges = (mergesByCommit.get(commit) ?? [])
-      .map((id) => texts.get(id))
-      .filter((one) => one !== undefined);
+    const merges = (mergesByCommit.get(commit) ?? []).map((id) => texts.get(id)).filter((one) => one !== undefined);
     const requests = [commitText, ...merges].flatMap((text) =>
       text === undefined ? [] : requestsIn(text.message, remote, text.parents.length > 1),
     );
@@ -39,9 +37,7 @@ export async function eventsOf(
           at: commitText?.at ?? "",
           subject: commitText?.subject ?? "",
         },
-        ...(commitText === undefined
-          ? {}
-          : { ...committedBy(commitText), ...trailersOf(commitText.message) }),
+        ...(commitText === undefined ? {} : { ...committedBy(commitText), ...trailersOf(commitText.message) }),
       },
       requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
       merges: merges.map((one) => ({ id: one.id, at: one.at, ...committedBy(one) })),

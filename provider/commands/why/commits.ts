@@ -37,8 +37,7 @@ export function trailersOf(message: string): Trailers {
   const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
     ([, coAuthor = ""]) => coAuthor,
   );
-  const [, originalCommit] =
-    [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
+  const [, originalCommit] = [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
   return {
     ...(coAuthors.length === 0 ? {} : { coAuthors: [...new Set(coAuthors)] }),
     ...(originalCommit === undefined ? {} : { cherryPickedFrom: originalCommit }),
@@ -125,10 +124,7 @@ function parseRawDiff(output: string): readonly CommitFiles[] {
 }
 
 /** Reads the metadata and messages of commits, by id. */
-export async function textsOf(
-  git: GitReader,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, CommitText>> {
+export async function textsOf(git: GitReader, ids: readonly string[]): Promise<ReadonlyMap<string, CommitText>> {
   const texts = new Map<string, CommitText>();
   for await (const { id, content } of git.objects([...new Set(ids)])) {
     const text = content.toString("utf8");

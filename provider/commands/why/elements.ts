@@ -17,9 +17,7 @@ export class ElementFinder {
     this.#value = value;
     const escapedValue = value.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
     // An IPv6 address has many spellings.
-    const valuePattern = /^[\da-f:.]*:[\da-f:.]*$/.test(value)
-      ? String.raw`[\da-f.]*:[\da-f:.]+`
-      : escapedValue;
+    const valuePattern = /^[\da-f:.]*:[\da-f:.]*$/.test(value) ? String.raw`[\da-f.]*:[\da-f:.]+` : escapedValue;
     this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${valuePattern})(?![\w@-]|\.\w)`, "gi");
   }
 
@@ -143,11 +141,7 @@ function findSections(bytes: string): readonly SectionRange[] {
 /**
  * Returns the text of the element that contains a hit, below its heading; otherwise the whole section. Deeper lines don't begin an element.
  */
-function getItemText(
-  bytes: string,
-  { name, start, end, body, isInline }: SectionRange,
-  hitIndex: number,
-): string {
+function getItemText(bytes: string, { name, start, end, body, isInline }: SectionRange, hitIndex: number): string {
   const sectionText = bytes.slice(bytes[start] === "\n" ? start + 1 : start, end);
   if (isInline || name === "remove") return sectionText;
   const indent = /^\s*?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-[ \t\r\n]/.exec(

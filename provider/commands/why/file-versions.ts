@@ -45,9 +45,7 @@ export class FileVersions {
     const before: PlacedElement[] = [];
     const after: PlacedElement[] = [];
     for (const file of files) {
-      const [newElements, ...oldElements] = [file.after, ...file.before].map((id) =>
-        this.elementsOf(id, file.path),
-      );
+      const [newElements, ...oldElements] = [file.after, ...file.before].map((id) => this.elementsOf(id, file.path));
       // The merge took this version from one of its parents.
       if (oldElements.some((old) => JSON.stringify(old) === JSON.stringify(newElements))) continue;
       before.push(...(oldElements[0] ?? []));
@@ -58,9 +56,7 @@ export class FileVersions {
 
   /** Returns the value's elements in a version; empty if the version was not read. */
   elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
-    return id === undefined
-      ? []
-      : (this.#versions.get(id)?.elements ?? []).map((element) => ({ ...element, path }));
+    return id === undefined ? [] : (this.#versions.get(id)?.elements ?? []).map((element) => ({ ...element, path }));
   }
 
   /** Reads versions, newest first, up to the size limit. */

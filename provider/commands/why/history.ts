@@ -99,10 +99,7 @@ function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly 
 }
 
 /** Removes include changes that the direct changes already cover. */
-function excludeChangedPaths(
-  changes: readonly Change[],
-  includeChanges: readonly Change[],
-): readonly Change[] {
+function excludeChangedPaths(changes: readonly Change[], includeChanges: readonly Change[]): readonly Change[] {
   const changedPaths = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
   return includeChanges.filter(({ before, after }) => !changedPaths.has((before ?? after)?.path));
 }
@@ -131,12 +128,7 @@ class HistoryReader {
     const isFromOtherFiles = changes.length === 0 && uncommittedEvents.length === 0;
     if (isFromOtherFiles) changes = await this.#findChanges(commits, undefined);
     const graph = await CommitGraph.read(git);
-    changes = await this.#addUndoneByMerge(
-      changes,
-      commits,
-      graph,
-      isFromOtherFiles ? undefined : trackedPaths,
-    );
+    changes = await this.#addUndoneByMerge(changes, commits, graph, isFromOtherFiles ? undefined : trackedPaths);
     const events = [...uncommittedEvents, ...(await eventsOf(git, changes, graph))];
     return {
       events,
@@ -158,9 +150,7 @@ class HistoryReader {
     const trackPaths = async (paths: readonly string[]): Promise<void> => {
       const newPaths = new Set(paths.filter((path) => !isTracked(path)));
       for (const path of newPaths) trackedPaths?.add(path);
-      await this.#versions.read(
-        commits.flatMap(({ files }) => files.filter(({ path }) => newPaths.has(path))),
-      );
+      await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => newPaths.has(path))));
     };
     await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => isTracked(path))));
     const committedChanges: Committed[] = [];
@@ -200,8 +190,7 @@ class HistoryReader {
       const [current, ...previous] = [after, ...before].map((id) =>
         id === undefined ? undefined : this.#versions.get(id),
       );
-      if (previous.some((old) => JSON.stringify(old?.includes) === JSON.stringify(current?.includes)))
-        continue;
+      if (previous.some((old) => JSON.stringify(old?.includes) === JSON.stringify(current?.includes))) continue;
       const includeChanges = await includeEvents(
         { path, before: previous[0], after: current },
         this.#topPath,
@@ -225,12 +214,8 @@ class HistoryReader {
       new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.path ?? [])));
     if (paths.size === 0) return changes;
     const mergeFiles = await mergedFiles(this.#git, graph, paths);
-    await this.#versions.read(
-      mergeFiles.map(({ path, before, after }) => ({ path, before: [before], after })),
-    );
-    const knownChanges = new Set(
-      commits.flatMap(({ commit, files }) => files.map(({ path }) => `${commit} ${path}`)),
-    );
+    await this.#versions.read(mergeFiles.map(({ path, before, after }) => ({ path, before: [before], after })));
+    const knownChanges = new Set(commits.flatMap(({ commit, files }) => files.map(({ path }) => `${commit} ${path}`)));
     const undoneChanges: Committed[] = [];
     for (const { commit, parent, path, before, after } of mergeFiles) {
       if (knownChanges.has(`${commit} ${path}`)) continue;
@@ -239,8 +224,7 @@ class HistoryReader {
       // This parent's branch did not change the file, so the difference comes from another branch.
       const base = await this.#readMergeBase(graph, commit, parent, path);
       if (JSON.stringify(base) === JSON.stringify(old)) continue;
-      for (const change of changesBetween(old, now))
-        undoneChanges.push({ ...change, commit, isUndoneByMerge: true });
+      for (const change of changesBetween(old, now)) undoneChanges.push({ ...change, commit, isUndoneByMerge: true });
     }
     if (undoneChanges.length === 0) return changes;
     const order = graph.order();
@@ -292,9 +276,7 @@ class HistoryReader {
         { path, before: this.#versions.get(id), after: current },
         this.#topPath,
         async (side, name) =>
-          side === "before"
-            ? await this.#versions.at("HEAD", name)
-            : this.#versions.inWorkingTree(files.get(name)),
+          side === "before" ? await this.#versions.at("HEAD", name) : this.#versions.inWorkingTree(files.get(name)),
       );
       includeChanges.push(...events);
       for (const one of gone) trackedPaths.add(one);

@@ -45,8 +45,7 @@ export function requestsIn(
       const number = match.at(-1) ?? "";
       const project = match.length > 2 ? (match[1] ?? "") : "";
       const isOwnProject = project === "" || isRemoteProject(remote, project);
-      const name =
-        requestPattern.host === "gitlab" ? `${isOwnProject ? "" : project}!${number}` : `#${number}`;
+      const name = requestPattern.host === "gitlab" ? `${isOwnProject ? "" : project}!${number}` : `#${number}`;
       // The host appends its own line below the author's text.
       const isFromHost = requestPattern.host === remote?.host && isOwnProject && index === matches.length - 1;
       if (!isFromHost || (requestPattern.isOfMerge && !isMerge)) return { name, isClaimed: true };

@@ -41,9 +41,7 @@ export function toldByFiles(
   const names = new Set(coveringValues(value));
   return {
     files: [
-      ...[...entries, ...vips]
-        .filter(isMatch)
-        .map((declaration) => buildDeclaration(declaration, "declared")),
+      ...[...entries, ...vips].filter(isMatch).map((declaration) => buildDeclaration(declaration, "declared")),
       ...expired.filter(isMatch).map((declaration) => buildDeclaration(declaration, "expired")),
       ...excluded
         .filter(({ declared }) => isMatch(declared))
@@ -71,8 +69,7 @@ function buildIncludeChains({ file, files }: Settings): ReadonlyMap<string, read
     const include = (value as { include?: unknown } | undefined)?.include;
     for (const path of Array.isArray(include) ? include : []) {
       const includedFile = join(dirname(includingFile), String(path));
-      if (knownFiles.has(includedFile) && !chains.has(includedFile))
-        chains.set(includedFile, [...chain, includedFile]);
+      if (knownFiles.has(includedFile) && !chains.has(includedFile)) chains.set(includedFile, [...chain, includedFile]);
     }
   }
   return chains;

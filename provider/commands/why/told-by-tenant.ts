@@ -42,9 +42,7 @@ export async function toldByTenant(
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = otherTenantTold(mailboxes, { ownDomains });
   if (mismatch !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${mismatch}`] };
-  const declared = new Set(
-    files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
-  );
+  const declared = new Set(files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`));
   const actual = findTenantEntries(observed, value, declared);
   const coverage = new CoveredValues([value]);
   const parents = observed.rows

@@ -57,11 +57,7 @@ export function whyCommand(): Command {
   });
 }
 
-async function runWhyCommand(
-  input: string,
-  fileArgument: string | undefined,
-  options: Options,
-): Promise<ExitCode> {
+async function runWhyCommand(input: string, fileArgument: string | undefined, options: Options): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { refang } = await import("../../settings/refang.js");
   const { parsePattern } = await import("../../gitops/find/wanted.js");
@@ -69,14 +65,11 @@ async function runWhyCommand(
   const value = parsePattern(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
   if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);
   if (fileArgument !== undefined && options.tenant !== undefined)
-    throw new ConfigurationError(
-      "Give a settings file or --tenant, not both: the targets file names the tenant's.",
-    );
+    throw new ConfigurationError("Give a settings file or --tenant, not both: the targets file names the tenant's.");
   const { tenant, targets } = options;
   const namedTenant = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
   const file = namedTenant?.target.settings ?? fileArgument ?? (await defaultFile());
-  const tenantLookup =
-    namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
+  const tenantLookup = namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
   const story = await buildStory(value, file, tenantLookup, options);
   const { whyJson, whyMarkdown, whyText } = await import("./why-output.js");
   await writeOutputs(outputs, {
@@ -110,9 +103,7 @@ async function buildStory(
     readWhyTenant(value, declarations.files, settings.tenantDomains, named, journalUrl, now, options),
   ]);
   const declaredKeys = new Set(
-    declarations.above.map(
-      ({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`,
-    ),
+    declarations.above.map(({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`),
   );
   const undeclaredParents = tenant.above.filter(
     (parent) => !declaredKeys.has(`${parent.list} ${parent.value} ${parent.verdictScope}`),

@@ -105,9 +105,7 @@ function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly Wh
   if (held?.length === 0) lines.push({ from: "tenant", words: ["The tenant does not hold it."], more: [] });
   for (const item of mail?.of ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof mailFacts>[0];
-    const [first = [], ...moreTexts] = mailFacts(evidence, { ...item, alarm: "none" }).map(
-      ({ words }) => words,
-    );
+    const [first = [], ...moreTexts] = mailFacts(evidence, { ...item, alarm: "none" }).map(({ words }) => words);
     const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
     lines.push({ from: "mail", words: say`${formatSubject(item)}: ${first}`, more: extraTexts });
   }
@@ -140,19 +138,11 @@ function formatFileDeclaration(declaration: ToldByFiles): Words {
   const locationText = lineOf(place);
   if (state === "removed")
     return say`${formatSubject(declaration)} at ${locationText} is taken out at ${lineOf(removedAt)}.`;
-  if (state === "expired")
-    return say`${formatSubject(declaration)} at ${locationText} ended on ${day(expires)}.`;
+  if (state === "expired") return say`${formatSubject(declaration)} at ${locationText} ended on ${day(expires)}.`;
   return say`${formatSubject(declaration)} at ${locationText}.`;
 }
 
-function describeFileDetails({
-  chain,
-  overrides,
-  expires,
-  daysLeft,
-  state,
-  ...declared
-}: ToldByFiles): Words[] {
+function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...declared }: ToldByFiles): Words[] {
   const details: Words[] = [];
   if (chain.length > 1)
     details.push(
@@ -164,8 +154,7 @@ function describeFileDetails({
   if (overrides.length > 0) details.push(say`in place of ${join(overrides.map(lineOf), ", ")}`);
   for (const [label, text] of factsSaid(declared)) details.push(say`${label}: ${given(text)}`);
   if (state !== "declared") return details;
-  if (daysLeft === undefined)
-    details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
+  if (daysLeft === undefined) details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
   else details.push(say`ends after ${day(expires ?? "")}, in ${counted(daysLeft, "day")}`);
   return details;
 }
@@ -175,9 +164,7 @@ function formatTenantEntry(entry: ToldByTenant): Words {
   const authorText = by === undefined ? [] : say` by ${given(by)}`;
   const dateText = at === undefined ? [] : say` on ${day(at)}`;
   const creationText =
-    authorText.length + dateText.length > 0
-      ? say`, ${kind === "vip" ? "added" : "made"}${authorText}${dateText}`
-      : [];
+    authorText.length + dateText.length > 0 ? say`, ${kind === "vip" ? "added" : "made"}${authorText}${dateText}` : [];
   const sourceText = source === undefined ? [] : say`, source ${given(source)}`;
   return say`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${aboutWords(entry)}`;
 }
@@ -185,8 +172,7 @@ function formatTenantEntry(entry: ToldByTenant): Words {
 function describeRemovalEffect({ list, without }: ToldByMail): Words[] {
   if (without === undefined) return [];
   const { decided, otherwise, notKnown } = without;
-  if (decided === 0)
-    return [["Without it: by estimate, no threat of these days would have gone another way."]];
+  if (decided === 0) return [["Without it: by estimate, no threat of these days would have gone another way."]];
   const isDeny = list === "deny";
   const parts: Words[] = [];
   if (otherwise > 0)
@@ -197,11 +183,8 @@ function describeRemovalEffect({ list, without }: ToldByMail): Words[] {
     parts.push(
       say`of ${counted(notKnown, "threat")} the service alone would judge, and what it would say is not known`,
     );
-  if (parts.length === 0)
-    return [say`Without it: by estimate, all ${decided} that it decides would go the same way.`];
-  return [
-    say`Without it: by estimate, of ${decided} that it decides, ${join(parts, "; ")}${recipientWords(without)}.`,
-  ];
+  if (parts.length === 0) return [say`Without it: by estimate, all ${decided} that it decides would go the same way.`];
+  return [say`Without it: by estimate, of ${decided} that it decides, ${join(parts, "; ")}${recipientWords(without)}.`];
 }
 
 interface DatedLine extends WhyLine {
@@ -260,14 +243,10 @@ function buildEventLine(event: HistoryEvent): DatedLine {
   const { commit, requests, merges } = event;
   const details: Words[] = [];
   if (commit !== undefined) {
-    details.push(
-      say`commit ${given(commit.id.slice(0, 12))} by ${given(commit.author)}: ${given(commit.subject)}`,
-    );
+    details.push(say`commit ${given(commit.id.slice(0, 12))} by ${given(commit.author)}: ${given(commit.subject)}`);
     const { committer, committedAt, coAuthors = [], cherryPickedFrom } = commit;
     if (committer !== undefined && committedAt !== undefined)
-      details.push(
-        say`written on ${minute(commit.at)}; committed on ${minute(committedAt)} by ${given(committer)}`,
-      );
+      details.push(say`written on ${minute(commit.at)}; committed on ${minute(committedAt)} by ${given(committer)}`);
     if (cherryPickedFrom !== undefined)
       details.push(say`its message says it was cherry-picked from ${given(cherryPickedFrom.slice(0, 12))}`);
     if (coAuthors.length > 0)
@@ -294,8 +273,7 @@ function buildEventLine(event: HistoryEvent): DatedLine {
       );
   }
   const changeText =
-    describeIncludeChange(event) ??
-    describeElementChange(event.before, event.after, event.isCutHere === true);
+    describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isCutHere === true);
   const eventText = event.isUndoneByMerge
     ? say`a merge did not take over what a branch had: ${changeText}`
     : changeText;
@@ -329,8 +307,7 @@ function describeElementChange(
       return say`there already where this clone's history ends: ${formatElementLocation(after)}${fieldsText}`;
     return say`added to ${formatElementLocation(after)}${fieldsText}`;
   }
-  if (after === undefined)
-    return before === undefined ? [] : say`taken out of ${formatElementLocation(before)}`;
+  if (after === undefined) return before === undefined ? [] : say`taken out of ${formatElementLocation(before)}`;
   if (before === undefined) return [];
   const changes: Words[] = [];
   if (before.path !== after.path) changes.push(say`moved from ${given(before.path)} to ${given(after.path)}`);
@@ -339,8 +316,7 @@ function describeElementChange(
   for (const name of new Set([...Object.keys(before.fields), ...Object.keys(after.fields)])) {
     const [old, current] = [before.fields[name], after.fields[name]];
     if (old === current) continue;
-    const formatOptionalText = (text: string | undefined): Words =>
-      text === undefined ? ["(none)"] : [given(text)];
+    const formatOptionalText = (text: string | undefined): Words => (text === undefined ? ["(none)"] : [given(text)]);
     changes.push(say`${given(name)} ${formatOptionalText(old)} → ${formatOptionalText(current)}`);
   }
   return say`changed in ${formatElementLocation(after)}: ${join(changes, ", ")}`;

@@ -32,11 +32,7 @@ export class FleetNotices {
    * @param file stores what the receivers were notified about.
    * @throws {ConfigurationError} if the address of a receiver isn't valid, or the file holds something else. No tenant has been read then.
    */
-  constructor(
-    notify: Notify | undefined,
-    environment: Readonly<Record<string, string | undefined>>,
-    file: string,
-  ) {
+  constructor(notify: Notify | undefined, environment: Readonly<Record<string, string | undefined>>, file: string) {
     const receivers = receiversOf(notify, environment);
     this.#notifier = new Notifier(receivers);
     this.#isAnybody = receivers.length > 0;
@@ -58,16 +54,13 @@ export class FleetNotices {
     }
     const changes = newsOf(status, this.#before);
     const { drifted, ends, ids, now } = changes;
-    if (drifted.length > 0)
-      this.#notifier.tell("drift", ids.drift, async () => buildDriftNotice(status, changes));
-    if (ends.length > 0)
-      this.#notifier.tell("expiring", ids.ends, async () => buildExpiryNotice(status, changes));
+    if (drifted.length > 0) this.#notifier.tell("drift", ids.drift, async () => buildDriftNotice(status, changes));
+    if (ends.length > 0) this.#notifier.tell("expiring", ids.ends, async () => buildExpiryNotice(status, changes));
     const problem = (await this.#notifier.end(waitMs)) ?? this.#keep(now);
     return {
       ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
       notes: this.#unaddressed.map(
-        (variable) =>
-          `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+        (variable) => `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
       ),
     };
   }
@@ -124,9 +117,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: News): Notice {
     changes: groupedDifferences({ tenants: drifted }, "drift")
       .slice(0, MAX_ITEMS)
       .flatMap(({ difference, members: [first] }) =>
-        first === undefined
-          ? []
-          : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.what], difference)],
+        first === undefined ? [] : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.what], difference)],
       ),
   };
 }
@@ -148,9 +139,7 @@ function buildExpiryNotice(status: FleetStatus, { ends }: News): Notice {
     ],
     changes: ends
       .slice(0, MAX_ITEMS)
-      .flatMap(({ tenants: [name], ...end }) =>
-        name === undefined ? [] : [buildNoticeChange(name, "remove", end)],
-      ),
+      .flatMap(({ tenants: [name], ...end }) => (name === undefined ? [] : [buildNoticeChange(name, "remove", end)])),
   };
 }
 
@@ -179,11 +168,7 @@ function buildNoticeChange(
   };
 }
 
-function buildNoticeHeader(
-  kind: "drift" | "expiring",
-  { at, file }: FleetStatus,
-  summary: readonly string[],
-) {
+function buildNoticeHeader(kind: "drift" | "expiring", { at, file }: FleetStatus, summary: readonly string[]) {
   return {
     format: NOTICE_FORMAT,
     kind,

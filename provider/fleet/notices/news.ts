@@ -53,11 +53,7 @@ export function newsOf({ tenants, ends, today }: FleetStatus, sent: Told): News 
  * The differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are undeclared entries, and
  * entries on another list than declared.
  */
-export function noticeableOf({
-  standing,
-  drift,
-  unattributed = [],
-}: TenantStatus): readonly FleetDifference[] {
+export function noticeableOf({ standing, drift, unattributed = [] }: TenantStatus): readonly FleetDifference[] {
   if (standing !== "not-known") return drift;
   return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
 }

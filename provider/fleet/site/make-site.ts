@@ -56,10 +56,7 @@ export class SiteMaker {
    *
    * @throws {ConfigurationError} if the site can't be written. Some pages may be replaced already, and all others are unchanged.
    */
-  write(
-    status: FleetStatus,
-    rollouts: RecentRollouts | undefined,
-  ): { readonly files: number; readonly bytes: number } {
+  write(status: FleetStatus, rollouts: RecentRollouts | undefined): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.finish(status.tenants);
     const run = runOf(status);
     const runs = [...this.#folder.runs.filter(({ at }) => at < run.at), run];

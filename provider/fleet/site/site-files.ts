@@ -71,10 +71,7 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const tenants = new Set(status.tenants.map(({ name }) => name));
   const { rollouts: recentRollouts = [] } = rollouts ?? {};
   for (const details of recentRollouts) {
-    yield [
-      rolloutPage(details.report.id),
-      rolloutHtml(layout, { shown: details, rollouts: recentRollouts, tenants }),
-    ];
+    yield [rolloutPage(details.report.id), rolloutHtml(layout, { shown: details, rollouts: recentRollouts, tenants })];
   }
   yield ["tenants.html", tenantsPage(layout)];
   yield ["rollouts.html", rolloutsPage(layout, rollouts, tenants)];
@@ -109,9 +106,7 @@ function getChunkFiles({ ranges, unlike }: TenantEntries, chunks: readonly strin
   return [...needed].sort((item, other) => item - other).flatMap((chunk) => chunks[chunk] ?? []);
 }
 
-function groupByTenant<T extends { readonly tenants: readonly string[] }>(
-  items: readonly T[],
-): Map<string, T[]> {
+function groupByTenant<T extends { readonly tenants: readonly string[] }>(items: readonly T[]): Map<string, T[]> {
   const itemsByTenant = new Map<string, T[]>();
   for (const item of items) {
     for (const name of item.tenants) {

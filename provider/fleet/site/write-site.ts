@@ -1,13 +1,4 @@
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
@@ -64,11 +55,7 @@ export function openSite(path: string, source?: string): SiteFolder {
         throw new Error(`${quote(join(path, directory), 300)} is no folder, or a link to one`);
       }
     }
-    assertNoForeignFiles(
-      path,
-      ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"],
-      files,
-    );
+    assertNoForeignFiles(path, ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"], files);
     return { path, files, ...readRuns(join(path, RUNS_DIRECTORY)) };
   } catch (error) {
     throw toSiteError(path, error);
@@ -112,8 +99,7 @@ export function writeSite(
     for (const file of written) renameSync(join(stage, file), join(path, file));
     renameSync(join(stage, runPath), join(path, runPath));
     const writtenFiles = new Set(written);
-    for (const file of ownFiles)
-      if (!writtenFiles.has(file) && isSitePath(file)) removeFile(join(path, file));
+    for (const file of ownFiles) if (!writtenFiles.has(file) && isSitePath(file)) removeFile(join(path, file));
     const keptNames = new Set(keptRuns(runs, run).map(runFile));
     for (const previousRun of runs)
       if (!keptNames.has(runFile(previousRun))) removeFile(join(path, RUNS_DIRECTORY, runFile(previousRun)));
@@ -162,8 +148,7 @@ function assertNoForeignFiles(path: string, files: readonly string[], ownFiles: 
 /** Reads the stored runs. Files that are none of them are left alone. */
 function readRuns(directory: string): Pick<SiteFolder, "runs" | "brokenRuns"> {
   const [runs, unreadableRuns]: [SiteRun[], string[]] = [[], []];
-  const names =
-    readStats(directory) === undefined ? [] : readdirSync(directory).filter((name) => RUN_NAME.test(name));
+  const names = readStats(directory) === undefined ? [] : readdirSync(directory).filter((name) => RUN_NAME.test(name));
   for (const name of names.sort()) {
     const run = readRunFile(join(directory, name));
     if (run === undefined || runFile(run) !== name) unreadableRuns.push(join(directory, name));

@@ -108,9 +108,7 @@ function collect<T>(
   else if (existing.tenants.at(-1) !== name) existing.tenants.push(name);
 }
 
-function listCollected<T extends { readonly tenants: readonly string[] }>(
-  collected: Map<string, Collected<T>>,
-): T[] {
+function listCollected<T extends { readonly tenants: readonly string[] }>(collected: Map<string, Collected<T>>): T[] {
   return [...collected.values()].map(({ told, tenants }) => ({ ...told, tenants }) as unknown as T);
 }
 
@@ -120,8 +118,7 @@ function buildExpiringEntry(
   isExpired: boolean,
 ): Omit<FleetEnd, "tenants"> {
   const { owner, ticket, place } = entry;
-  const scope =
-    entry.kind === "vip" || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope;
+  const scope = entry.kind === "vip" || entry.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : entry.verdictScope;
   return {
     list: entry.kind === "vip" ? "vip" : entry.list,
     value: entry.kind === "vip" ? entry.email : entry.value,

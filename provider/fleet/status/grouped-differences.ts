@@ -27,9 +27,7 @@ export function groupedDifferences(
   const tenantDifferences = ordered.flatMap((tenant) =>
     getDifferences(tenant).map((difference) => ({ tenant, difference })),
   );
-  const groups = [
-    ...Map.groupBy(tenantDifferences, ({ difference }) => getDifferenceIdentity(difference)).values(),
-  ];
+  const groups = [...Map.groupBy(tenantDifferences, ({ difference }) => getDifferenceIdentity(difference)).values()];
   return groups
     .flatMap((members) => members.slice(0, 1).map(({ difference }) => ({ difference, members })))
     .sort(
@@ -57,16 +55,11 @@ export function differenceTransition(
 
 /** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
 export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
-  return tenants.toSorted(
-    (one, other) => getWorstRank(one.drift, "drift") - getWorstRank(other.drift, "drift"),
-  );
+  return tenants.toSorted((one, other) => getWorstRank(one.drift, "drift") - getWorstRank(other.drift, "drift"));
 }
 
 function getWorstRank(differences: readonly FleetDifference[], kind: DifferenceKind): number {
-  return differences.reduce(
-    (worst, one) => Math.min(worst, rankDifference(one, kind)),
-    Number.MAX_SAFE_INTEGER,
-  );
+  return differences.reduce((worst, one) => Math.min(worst, rankDifference(one, kind)), Number.MAX_SAFE_INTEGER);
 }
 
 /** A risky difference ranks like a new allow, whatever its kind. */
@@ -80,15 +73,6 @@ function getRiskOrder({ risks }: FleetDifference): number {
 }
 
 /** Returns everything that two tenants must have in common, which excludes the line in the file, the author and the time. */
-function getDifferenceIdentity({
-  what,
-  list,
-  value,
-  scope,
-  there,
-  declared,
-  why,
-  risks,
-}: FleetDifference): string {
+function getDifferenceIdentity({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
   return JSON.stringify([what, list, value, scope, there && sentOf(there), declared, why, risks]);
 }

@@ -24,12 +24,7 @@ import { AppliedSettings } from "./applied-settings";
 import { FilesTold } from "./files-told";
 import { FormerStacks } from "./former-stacks";
 import type { StackState, StackStates } from "./stack-states";
-import {
-  FLEET_STATUS_FORMAT,
-  type FleetStanding,
-  type FleetStatus,
-  type TenantStatus,
-} from "./status-schema";
+import { FLEET_STATUS_FORMAT, type FleetStanding, type FleetStatus, type TenantStatus } from "./status-schema";
 import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
 
 /** The options of {@link readFleetStatus}. */
@@ -88,10 +83,7 @@ interface TenantReading extends TenantDifferences {
  * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow. Nothing has been requested then.
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
-export async function readFleetStatus(
-  targets: readonly Target[],
-  options: FleetStatusOptions,
-): Promise<FleetStatus> {
+export async function readFleetStatus(targets: readonly Target[], options: FleetStatusOptions): Promise<FleetStatus> {
   const { file, project, reach, reached, states, concurrency, today, until, watch } = options;
   const { now = () => new Date(), memory } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
@@ -181,8 +173,7 @@ export async function readFleetStatus(
       // Whose key it is, where rollouts know that tenant by another name, is told first.
       const outcome = other === undefined ? read : { error: other };
       const { error } = outcome;
-      const discardTenant =
-        other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
+      const discardTenant = other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
       if (discardTenant) watch?.isOfAnother(target.name);
       tenants.set(target, buildTenantStatus(target, outcome, getStackState(target), reached));
     },
@@ -296,8 +287,7 @@ const MAX_ERRORS = 3;
 /** Omits the tenant's own file, so that a mistake in a shared file has the same message for all its tenants. */
 function formatSettingsErrors({ findings }: SettingsFileError): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const suffix =
-    errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more, which lint tells` : "";
+  const suffix = errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more, which lint tells` : "";
   return `Its settings files can't be used: ${errors.slice(0, MAX_ERRORS).map(findingText).join("; ")}${suffix}`;
 }
 

@@ -38,10 +38,7 @@ export function statusAdvice(
       : [
           {
             why: `To plan what brings ${counted(differing.length, "tenant")} to the files; nothing is changed yet:`,
-            command: commands.plan(
-              file,
-              differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name),
-            ),
+            command: commands.plan(file, differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name)),
           },
         ]),
     ...(unmanaged.length === 0 ? [] : [buildUnmanagedAdvice(unmanaged, commands, targets)]),

@@ -21,10 +21,9 @@ export function statusMarkdown(
   targets: readonly Target[] = [],
 ): string {
   const { summary, sections } = toldStatus(status);
-  const header = [
-    "<!-- email-security-fleet-status -->",
-    ...summary.flatMap((one) => [escapeMarkdown(one), ""]),
-  ].join("\n");
+  const header = ["<!-- email-security-fleet-status -->", ...summary.flatMap((one) => [escapeMarkdown(one), ""])].join(
+    "\n",
+  );
   const sectionTexts = new Map<ToldSection, string>();
   const footer = renderAdviceMarkdown(statusAdvice(status, commands, targets));
   let remainingBytes = MAX_BYTES - bytesOf(header) - bytesOf(footer);
@@ -72,9 +71,7 @@ function renderSectionMarkdown({ title, points, hidden }: ToldSection, remaining
     },
   );
   const more =
-    hiddenPoints.length === 0
-      ? ""
-      : `- … and ${hiddenText(hiddenPoints)}; \`--format json\` shows all of them\n`;
+    hiddenPoints.length === 0 ? "" : `- … and ${hiddenText(hiddenPoints)}; \`--format json\` shows all of them\n`;
   return `${text.trimEnd()}\n${more}`;
 }
 

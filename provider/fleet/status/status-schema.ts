@@ -132,9 +132,7 @@ const tenant = z
         id: z.string(),
         wave: z.string(),
         state: text("What became of the tenant in it: pending, running, failed."),
-        rolloutState: text(
-          "What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done.",
-        ),
+        rolloutState: text("What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done."),
       })
       .readonly()
       .describe("The newest rollout after that one, which has not brought it to what it declares.")
@@ -188,10 +186,7 @@ export const statusSchema = z
     project: text("The Pulumi project of the stacks."),
     today: text("The day (UTC) by which ends are judged."),
     until: text("The last day (UTC) whose ends are told."),
-    tenants: z
-      .array(tenant)
-      .readonly()
-      .describe("In the order of the targets file; only those that were asked for."),
+    tenants: z.array(tenant).readonly().describe("In the order of the targets file; only those that were asked for."),
     ends: z.array(expiringEntrySchema).readonly().describe("The soonest first."),
     reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
     findings: z
@@ -208,8 +203,7 @@ export const statusSchema = z
   .readonly()
   .meta({
     title: "Email security fleet status",
-    description:
-      "How the tenants of a targets file stand, as `email-security fleet status` writes it as JSON.",
+    description: "How the tenants of a targets file stand, as `email-security fleet status` writes it as JSON.",
   });
 
 export type FleetStatus = z.infer<typeof statusSchema>;

@@ -63,9 +63,7 @@ export async function tenantDifferences(
     known !== undefined && isBehind(item, known) ? "behind" : why === undefined ? "drift" : "unattributed";
   const itemsByKind = Map.groupBy(items, getDifferenceKind);
   const selectDifferences = (kind: ReturnType<typeof getDifferenceKind>) =>
-    (itemsByKind.get(kind) ?? []).map((item) =>
-      buildDifference(item, ownDomains, settings, kind === "behind"),
-    );
+    (itemsByKind.get(kind) ?? []).map((item) => buildDifference(item, ownDomains, settings, kind === "behind"));
   return {
     drift: selectDifferences("drift"),
     behind: selectDifferences("behind"),

@@ -64,10 +64,7 @@ export function toldStatus(status: FleetStatus): ToldStatus {
   const worth = status.findings.filter(({ level }) => level !== "note");
   const notes = status.findings.length - worth.length;
   const sections = [
-    section(
-      `Not read (${counted(tenants.filter(({ error }) => error).length, "tenant")})`,
-      unreadOf(tenants),
-    ),
+    section(`Not read (${counted(tenants.filter(({ error }) => error).length, "tenant")})`, unreadOf(tenants)),
     section(
       `Skipped by rollouts (${counted(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       skippedOf(tenants),
@@ -75,10 +72,7 @@ export function toldStatus(status: FleetStatus): ToldStatus {
     section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
     ...UNATTRIBUTED.map(([standing, title]) => {
       const some = tenants.filter((one) => reasonOf(one) === standing);
-      return section(
-        `${title} (${count(some, "unattributed")})`,
-        differencesOf(status, "unattributed", some),
-      );
+      return section(`${title} (${count(some, "unattributed")})`, differencesOf(status, "unattributed", some));
     }),
     section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
     section("Rollouts that have not reached all", notReached(tenants)),
@@ -175,9 +169,7 @@ function count(tenants: readonly TenantStatus[], which: DifferenceKind): string 
 }
 
 function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
-  const failed = tenants.flatMap((tenant) =>
-    tenant.error === undefined ? [] : [{ tenant, ...tenant.error }],
-  );
+  const failed = tenants.flatMap((tenant) => (tenant.error === undefined ? [] : [{ tenant, ...tenant.error }]));
   const groups = Map.groupBy(failed, ({ tenant, code, message }) => `${tenant.standing} ${code} ${message}`);
   return [...groups.values()].flatMap((some) => {
     const [first] = some;
@@ -185,9 +177,7 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     const names = some.map(({ tenant }) => tenant.name);
     const word = STANDING_WORDS[first.tenant.standing];
     const facts = [`${excerptOfSentences(first.message, LONGEST_MESSAGE)} [${first.code}]`];
-    return [
-      { head: `${namesOf(names, NAMED_TO_ACT)}: ${word}`, facts, tenants: names, own: { head: word, facts } },
-    ];
+    return [{ head: `${namesOf(names, NAMED_TO_ACT)}: ${word}`, facts, tenants: names, own: { head: word, facts } }];
   });
 }
 
@@ -202,9 +192,7 @@ function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     const names = some.map(({ name }) => name);
     const own = `since ${minute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
     const facts = [excerpt(onOneLine(reason), 500), SKIP_ENDS];
-    return [
-      { head: `${namesOf(names, NAMED_TO_ACT)}, ${own}`, facts, tenants: names, own: { head: own, facts } },
-    ];
+    return [{ head: `${namesOf(names, NAMED_TO_ACT)}, ${own}`, facts, tenants: names, own: { head: own, facts } }];
   });
 }
 
@@ -243,12 +231,7 @@ const WORDS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["wh
   unattributed: { added: "undeclared", changed: "not as declared:", missing: "missing", leaving: "leaving" },
 };
 
-function nameOf({
-  list,
-  value,
-  scope,
-  there,
-}: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
+function nameOf({ list, value, scope, there }: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
   const unicode = unicodeOf(value);
   const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
   const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
@@ -268,12 +251,9 @@ function factsOf({ difference, members }: DifferenceGroup): string[] {
   }
   if (there !== undefined) facts.push(madeBy(members));
   if (why !== undefined) facts.push(excerpt(why, 300));
-  const places = new Set(
-    members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [lineOf(place)])),
-  );
+  const places = new Set(members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [lineOf(place)])));
   const [only, another] = places;
-  if (only !== undefined)
-    facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
+  if (only !== undefined) facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
   return facts;
 }
 
@@ -328,10 +308,7 @@ function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-function endPoint(
-  { expires, owner, ticket, place, tenants, ...one }: FleetEnd,
-  status: FleetStatus,
-): ToldPoint {
+function endPoint({ expires, owner, ticket, place, tenants, ...one }: FleetEnd, status: FleetStatus): ToldPoint {
   const facts = [
     ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
     owner === undefined ? undefined : `owner ${excerpt(owner)}`,

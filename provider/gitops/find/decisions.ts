@@ -17,13 +17,10 @@ export function decisionsOf(
     .filter(({ isSender }) => isSender)
     .flatMap((query) => {
       const queryMatches = matches.filter(
-        ({ kind, wanted: matchedQuery, how }) =>
-          kind === "entry" && matchedQuery === query.value && how !== "below",
+        ({ kind, wanted: matchedQuery, how }) => kind === "entry" && matchedQuery === query.value && how !== "below",
       );
       const entries = queryMatches.flatMap((entry) => buildProposedEntries(entry, source));
-      const exact = new Set(
-        queryMatches.filter(({ how }) => !BROADER_MATCHES.has(how)).map(({ key }) => key),
-      );
+      const exact = new Set(queryMatches.filter(({ how }) => !BROADER_MATCHES.has(how)).map(({ key }) => key));
       const deciders = new Deciders(entries);
       const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
       return [...scopes].map((scope) => buildDecision(query, scope, source, deciders, exact));
@@ -61,8 +58,7 @@ function buildDecision(
     others: Math.max(0, decidingEntries.length - 1),
     isKnown:
       first === undefined ||
-      (decidingEntries.every(({ list }) => list === first.list) &&
-        decidingEntries.some(({ key }) => exact.has(key))),
+      (decidingEntries.every(({ list }) => list === first.list) && decidingEntries.some(({ key }) => exact.has(key))),
   });
 }
 
@@ -72,8 +68,7 @@ function buildProposedEntries(
 ): ProposedEntry[] {
   const type = ENTRY_TYPES.find((one) => one === entryType);
   if (type === undefined) return [];
-  const lists =
-    source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
+  const lists = source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
   return [...new Set(lists)].flatMap((listName) => {
     const list = LISTS.find((one) => one === listName);
     return list === undefined ? [] : [{ key, list, value, entryType: type, verdictScope }];

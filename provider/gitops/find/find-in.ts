@@ -10,16 +10,7 @@ import { isSameStanding, sentOf, standingOf } from "../../settings/entry-fields"
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type {
-  DeclaredThere,
-  EndedThere,
-  Found,
-  FoundState,
-  How,
-  Line,
-  RowThere,
-  StackThere,
-} from "./find-schema";
+import type { DeclaredThere, EndedThere, Found, FoundState, How, Line, RowThere, StackThere } from "./find-schema";
 import type { Match, Matcher } from "./matcher";
 
 /** The sources to search for one tenant; absent sources were not read. */
@@ -136,21 +127,12 @@ interface FindSubject extends Pick<Found, "kind" | "key" | "value" | "entryType"
   stack?: StackThere;
 }
 
-function buildMatch(
-  subject: FindSubject,
-  { wanted, how }: Match,
-  hasFiles: boolean,
-  hasTenant: boolean,
-): Found {
+function buildMatch(subject: FindSubject, { wanted, how }: Match, hasFiles: boolean, hasTenant: boolean): Found {
   const { matches: _matches, ...rest } = subject;
   return { wanted: wanted.value, how, ...rest, state: getMatchState(subject, hasFiles, hasTenant) };
 }
 
-function getMatchState(
-  { declared, ended, there }: FindSubject,
-  hasFiles: boolean,
-  hasTenant: boolean,
-): FoundState {
+function getMatchState({ declared, ended, there }: FindSubject, hasFiles: boolean, hasTenant: boolean): FoundState {
   if (declared !== undefined) {
     if (!hasTenant) return "declared";
     if (there.length === 0) return "missing";

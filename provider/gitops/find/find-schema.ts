@@ -20,9 +20,7 @@ const declaredShape = {
   includedAt: linesSchema.describe(
     "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
   ),
-  overrides: linesSchema.describe(
-    "The lines of included files that it takes the place of, the nearest first.",
-  ),
+  overrides: linesSchema.describe("The lines of included files that it takes the place of, the nearest first."),
 };
 
 const matchSchema = z
@@ -50,9 +48,7 @@ const matchSchema = z
           .strictObject({
             ...declaredShape,
             why: z.enum(["expired", "removed"]),
-            removedAt: lineSchema
-              .describe("The line that takes it out; only of what is removed.")
-              .exactOptional(),
+            removedAt: lineSchema.describe("The line that takes it out; only of what is removed.").exactOptional(),
           })
           .readonly(),
       )

@@ -68,9 +68,7 @@ export async function readMatching(
     reader.entry(row);
     return isMatching(matcher, row);
   };
-  const entries = LISTS.map((list) =>
-    client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: keepEntry }),
-  );
+  const entries = LISTS.map((list) => client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: keepEntry }));
   const mailboxes = new Set<string | undefined>();
   const keep = (row: VipEmployeeRow): boolean => {
     mailboxes.add(row.email);
@@ -79,9 +77,7 @@ export async function readMatching(
   };
   if (expected !== undefined) reader.readsPeople();
   const vips =
-    matcher.meansMailboxes || expected !== undefined
-      ? client.vipEmployees.readAll({ onPage: onPage(), keep })
-      : [];
+    matcher.meansMailboxes || expected !== undefined ? client.vipEmployees.readAll({ onPage: onPage(), keep }) : [];
   const [rows, vipRows] = await Promise.all([Promise.all(entries), vips]);
   const mismatch = expected && otherTenantTold(mailboxes, expected);
   if (mismatch !== undefined) throw new OtherTenantError(mismatch);
@@ -116,9 +112,7 @@ export function findTenant(
   );
   // If the tenant could not be read, its actual state is unknown, so its files don't show which entry decides.
   const hasState = rows !== undefined || (tenant === undefined && settingsResult !== undefined);
-  const decisions = hasState
-    ? decisionsOf(matcher.wanted, matches, rows === undefined ? "files" : "tenant")
-    : [];
+  const decisions = hasState ? decisionsOf(matcher.wanted, matches, rows === undefined ? "files" : "tenant") : [];
   return { ...withoutUndefined({ name, host, file }), found: matches, decisions, unread: unreadable };
 }
 

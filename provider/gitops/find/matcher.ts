@@ -29,8 +29,7 @@ export class Matcher {
         this.#add(entryType, value, { wanted: query, how: matchType });
     const domains = below ? queries.filter(({ entryType }) => entryType === "domain") : [];
     this.#parentQueries = new Map(domains.map((query) => [query.value, query]));
-    this.meansMailboxes =
-      domains.length > 0 || queries.some(({ entryType }) => entryType === "email_address");
+    this.meansMailboxes = domains.length > 0 || queries.some(({ entryType }) => entryType === "email_address");
   }
 
   /** @param value the value in canonical form. */

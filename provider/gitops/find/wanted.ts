@@ -18,8 +18,7 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
     [values, false],
   ] as const) {
     for (const text of texts) {
-      const { canonical: value, entryType } =
-        (isSender ? undefined : parsePattern(text)) ?? parseQueryValue(text);
+      const { canonical: value, entryType } = (isSender ? undefined : parsePattern(text)) ?? parseQueryValue(text);
       if (isSender && entryType === "ip") {
         throw new ConfigurationError(
           `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
@@ -28,8 +27,7 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
       if (!queryByValue.has(value)) queryByValue.set(value, { value, entryType, isSender });
     }
   }
-  if (queryByValue.size === 0)
-    throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
+  if (queryByValue.size === 0) throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
   return [...queryByValue.values()];
 }
 

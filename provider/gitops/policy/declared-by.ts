@@ -48,9 +48,7 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
     case "AllowDenyEntry":
       return readSingleEntry(props);
     case "VipList":
-      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) =>
-        buildProgramVip(key, text),
-      );
+      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) => buildProgramVip(key, text));
     case "VipEmployee":
       return [buildProgramVip(getText(props, "email") ?? "", getText(props, "comment") ?? "")];
     case undefined:

@@ -91,13 +91,9 @@ function describeThreats(
   const verdicts = formatCounts(evidence.verdicts, evidence.threats);
   const lastText = evidence.last === undefined ? [] : say`, last ${day(evidence.last)}`;
   const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
-  const recipientText = hasRecipients
-    ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}`
-    : "";
+  const recipientText = hasRecipients ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}` : "";
   const letThroughText =
-    allows === undefined || allows.letThrough === 0
-      ? []
-      : say`; it would have let ${allows.letThrough} through`;
+    allows === undefined || allows.letThrough === 0 ? [] : say`; it would have let ${allows.letThrough} through`;
   return say`${counted(evidence.threats, "threat")} ${kind === "vip" ? "to it " : ""}${window}${
     verdicts.length > 0 ? say`, ${verdicts}` : []
   }${lastText}${recipientText}${letThroughText}.`;
@@ -140,9 +136,7 @@ function describePeopleCount(people: number, vips: number): string {
 function formatCounts(counts: readonly Count[], total: number): Words {
   // Always shows the malicious count, even if it is small.
   const isMalicious = ({ name }: Count): number => Number(counts.length > MAX_COUNTS && name === "malicious");
-  const visibleCounts = counts
-    .toSorted((one, other) => isMalicious(other) - isMalicious(one))
-    .slice(0, MAX_COUNTS);
+  const visibleCounts = counts.toSorted((one, other) => isMalicious(other) - isMalicious(one)).slice(0, MAX_COUNTS);
   const hiddenCount = counts.length - visibleCounts.length;
   const countTexts = visibleCounts.map(({ name, count }) =>
     count === total && total > 1 && counts.length === 1
@@ -190,9 +184,7 @@ export function recipientWords(summary: {
   if (summary.recipientCount === 0) return [];
   const visibleRecipients = summary.recipients
     .slice(0, MAX_RECIPIENTS)
-    .map(({ email, isVip, count }) =>
-      isVip ? say`${given(email)} (VIP, ${count})` : say`${given(email)} (${count})`,
-    );
+    .map(({ email, isVip, count }) => (isVip ? say`${given(email)} (VIP, ${count})` : say`${given(email)} (${count})`));
   const hiddenCount = summary.recipientCount - visibleRecipients.length;
   const names = hiddenCount > 0 ? [...visibleRecipients, [`${number(hiddenCount)} more`]] : visibleRecipients;
   return say`, to ${describePeopleCount(summary.recipientCount, summary.vipCount)}: ${join(names, ", ")}`;
@@ -221,8 +213,7 @@ function describeDetailChange({ before, after }: Change, name: DetailName): Word
     return onlyValue === undefined ? [] : [given(onlyValue)];
   }
   if (old === current) return current === undefined ? [] : say`${given(current)} (as it was)`;
-  const formatOptionalValue = (text: string | undefined): Words =>
-    text === undefined ? ["(none)"] : [given(text)];
+  const formatOptionalValue = (text: string | undefined): Words => (text === undefined ? ["(none)"] : [given(text)]);
   return say`${formatOptionalValue(old)} → ${formatOptionalValue(current)}`;
 }
 

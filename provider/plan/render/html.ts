@@ -142,9 +142,7 @@ export const PLAN_PAGE_STYLE = [
   ...getKeys(SEVERITY_LABELS).map(
     (name) => `body:has(#only-${name}:checked) .group:not(.of-${name}) { display: none; }`,
   ),
-  ...getKeys(LIST_LABELS).map(
-    (name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`,
-  ),
+  ...getKeys(LIST_LABELS).map((name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`),
 ].join("\n");
 
 /** Returns the lists of a card: both lists if the entry moves. */
@@ -192,12 +190,9 @@ function formatHidden(rest: readonly Card[], fullListHint: string): string {
 
 function getChangeClasses(changeView: Card): string {
   const { change, word } = changeView;
-  return [
-    "change",
-    `is-${change.alarm}`,
-    `s-${word}`,
-    ...getChangeLists(changeView).map((one) => `in-${one}`),
-  ].join(" ");
+  return ["change", `is-${change.alarm}`, `s-${word}`, ...getChangeLists(changeView).map((one) => `in-${one}`)].join(
+    " ",
+  );
 }
 
 /** Renders `+ add deny evil.example domain`. */
@@ -231,8 +226,7 @@ function renderChangeLine(changeView: Card): Html {
 function renderBrief({ facts }: Card): Html {
   const briefDetails = facts.filter(({ label }) => BRIEF_LABELS.has(label));
   return html`<span class="note">${briefDetails.map(
-    ({ label, words }) =>
-      html`<span class="of-${label.replace(" ", "-")}">${htmlWords(shortenText(words))}</span>`,
+    ({ label, words }) => html`<span class="of-${label.replace(" ", "-")}">${htmlWords(shortenText(words))}</span>`,
   )}</span>`;
 }
 

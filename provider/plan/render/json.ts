@@ -15,12 +15,9 @@ export function parsePlan(text: string, source: string): Plan {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigurationError(
-      `${quote(source, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`,
-      {
-        cause,
-      },
-    );
+    throw new ConfigurationError(`${quote(source, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`, {
+      cause,
+    });
   }
   const parsed = planSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -34,8 +34,7 @@ export interface PlanMarkdownOptions {
  * @throws {RangeError} if the limit is too low.
  */
 export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkdownOptions = {}): string {
-  if (!(limit >= MIN_LIMIT))
-    throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  if (!(limit >= MIN_LIMIT)) throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
   const view = reportOf(plan);
   const fullListHint = formatArtifact(artifact);
   const header = formatPlanHeader(view);
@@ -114,8 +113,7 @@ function buildSections(view: Report, fullListHint: string): MarkdownSection[] {
     if (lines.length > 0)
       sections.push({
         share: 0.15,
-        render: (maxBytes) =>
-          renderAsideMarkdown(title, intro, lines, maxBytes, fullListHint, describeHiddenCount),
+        render: (maxBytes) => renderAsideMarkdown(title, intro, lines, maxBytes, fullListHint, describeHiddenCount),
       });
   }
   return sections;
@@ -254,14 +252,10 @@ function formatChange(changeView: Card): string {
   const rows = examples.map(({ time, sender, recipient, subject, verdict }) =>
     markdownRow([
       time === undefined ? [] : day(time),
-      ...[sender, recipient, subject, verdict].map(
-        (text): Words => (text === undefined ? [] : [given(text)]),
-      ),
+      ...[sender, recipient, subject, verdict].map((text): Words => (text === undefined ? [] : [given(text)])),
     ]),
   );
-  const content = ["| When | From | To | Subject | Verdict |", "|---|---|---|---|---|", ...rows, ""].join(
-    "\n",
-  );
+  const content = ["| When | From | To | Subject | Verdict |", "|---|---|---|---|---|", ...rows, ""].join("\n");
   return `${lines.join("\n")}${wrap("Examples of what would have come through", content)}\n`;
 }
 
@@ -279,9 +273,7 @@ function formatChangeSummaryLine(changeView: Card): string {
   const [firstDetail] = changeView.facts;
   const detailText = firstDetail === undefined ? "" : `: ${markdownWords(firstDetail.words, { limit: 80 })}`;
   const locationText =
-    changeView.change.place === undefined
-      ? ""
-      : ` (${markdownWords(lineOf(changeView.change.place), { limit: 80 })})`;
+    changeView.change.place === undefined ? "" : ` (${markdownWords(lineOf(changeView.change.place), { limit: 80 })})`;
   return `- ${formatChangeTitle(changeView)}${locationText}${detailText}\n`;
 }
 
@@ -306,8 +298,7 @@ function renderChangeTable(
     "|---|---|---|---|",
     "",
   ].join("\n");
-  const formatRest = (count: number) =>
-    `… and ${formatHiddenSummary(changeViews.slice(-count), fullListHint)}\n`;
+  const formatRest = (count: number) => `… and ${formatHiddenSummary(changeViews.slice(-count), fullListHint)}\n`;
   return `${filled(header, [changeViews.map((changeView) => () => `${formatChangeRow(changeView)}\n`)], maxBytes - closing.length, formatRest)}${closing}`;
 }
 

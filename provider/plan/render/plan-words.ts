@@ -11,9 +11,7 @@ import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../p
  */
 export function nameWords(name: string): Words {
   if (name === "none") return ["not acted on"];
-  return /^(?!.*www$)[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name)
-    ? [name.replaceAll("_", " ")]
-    : [given(name)];
+  return /^(?!.*www$)[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name) ? [name.replaceAll("_", " ")] : [given(name)];
 }
 
 /** Formats a threat that the change would have let through. */

@@ -165,8 +165,7 @@ function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings:
   const { changes, guards, evidence } = plan;
   const risks: Words[] = [];
   if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${number(dangers)} are dangerous`]);
-  if (accepted > 0)
-    risks.push([accepted === 1 ? "1 is an accepted risk" : `${number(accepted)} are accepted risks`]);
+  if (accepted > 0) risks.push([accepted === 1 ? "1 is an accepted risk" : `${number(accepted)} are accepted risks`]);
   if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${number(warnings)} need a look`]);
   const total = counted(changes.length, "change");
   const riskText = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
@@ -176,8 +175,7 @@ function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings:
   }
   if (changes.length === 0) return say`${given(plan.tenant.name)} holds what is declared.`;
   if (risks.length > 0) return riskText;
-  if (evidence.complete)
-    return say`${total}, and nothing speaks against ${changes.length === 1 ? "it" : "them"}.`;
+  if (evidence.complete) return say`${total}, and nothing speaks against ${changes.length === 1 ? "it" : "them"}.`;
   return say`${total}, with no finding; but what the tenant's mail says of it is not known in full.`;
 }
 
@@ -193,9 +191,7 @@ function formatSource({ source, createdAt }: Plan): Words {
         : say`${given(first)} and ${otherFiles.length} more`;
   const sourceText = source.kind === "preview" ? say`a preview of the program, ${files}` : files;
   const stackText =
-    source.stack === undefined
-      ? ["no stack, so only the tenant was compared"]
-      : say`stack ${given(source.stack)}`;
+    source.stack === undefined ? ["no stack, so only the tenant was compared"] : say`stack ${given(source.stack)}`;
   return say`${sourceText}; ${stackText}; the tenant as it was on ${minute(createdAt)}`;
 }
 
@@ -278,8 +274,7 @@ const MAX_REASONS = 10;
 /** Counts changes by kind: `4,000 add deny`, the most frequent first. Summarizes hidden changes. */
 export function kindsOf(changeViews: readonly Card[]): { readonly name: string; readonly count: number }[] {
   const counts = new Map<string, number>();
-  for (const { word, list } of changeViews)
-    counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
+  for (const { word, list } of changeViews) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
   return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
 }
 
@@ -291,30 +286,18 @@ function indexByKey<T extends { readonly key: string }>(items: readonly T[]): Re
 function getOtherFindings({ changes, findings }: Plan): Finding[] {
   const changeFindingIds = new Set<string>();
   const changedIds = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
-  for (const change of changes)
-    for (const finding of change.findings) changeFindingIds.add(getFindingId(finding));
+  for (const change of changes) for (const finding of change.findings) changeFindingIds.add(getFindingId(finding));
   // A change shows its own acceptRisk.
   const isAccepted = ({ code, subject }: Finding): boolean =>
     code.startsWith("accepted-") && changedIds.has(`${subject?.kind} ${subject?.key}`);
   const otherFindings = findings.filter(
-    (finding) =>
-      !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isLoosening(finding),
+    (finding) => !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isLoosening(finding),
   );
   // An existing allow that lets malicious mail through is the worst finding.
   const isStandingAllow = ({ code }: Finding): number => Number(code === "standing-allow");
-  return sortBySeriousness(
-    otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)),
-  );
+  return sortBySeriousness(otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)));
 }
 
 function getFindingId({ code, message, place, subject }: Finding): string {
-  return JSON.stringify([
-    code,
-    message,
-    place?.file,
-    place?.line,
-    place?.column,
-    subject?.kind,
-    subject?.key,
-  ]);
+  return JSON.stringify([code, message, place?.file, place?.line, place?.column, subject?.kind, subject?.key]);
 }

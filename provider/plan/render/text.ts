@@ -49,14 +49,7 @@ export function planText(
     page.verbatim(message, INDENT);
   }
   const fullListHint = `\`${whole}\` shows all of them`;
-  renderLimitedList(
-    page,
-    LOOSENED,
-    view.loosened,
-    limit,
-    loosenedWords,
-    createHiddenCountFormatter(fullListHint),
-  );
+  renderLimitedList(page, LOOSENED, view.loosened, limit, loosenedWords, createHiddenCountFormatter(fullListHint));
   renderConcerning(page, "Danger", view.dangers, "red");
   renderConcerning(page, "Risk accepted", view.accepted, "yellow");
   renderConcerning(page, "Needs a look", view.warnings, "yellow");
@@ -66,8 +59,7 @@ export function planText(
     "Findings in what does not change",
     view.findings,
     limit,
-    (finding) =>
-      say`${lineOf(finding.place)}${finding.place === undefined ? "" : " "}${findingWords(finding)}`,
+    (finding) => say`${lineOf(finding.place)}${finding.place === undefined ? "" : " "}${findingWords(finding)}`,
     createHiddenCountFormatter(fullListHint),
   );
   renderLimitedList(
@@ -131,12 +123,7 @@ function renderConcerning(page: Paper, title: string, changeViews: readonly Card
   });
 }
 
-function renderUnremarkable(
-  page: Paper,
-  changeViews: readonly Card[],
-  limit: number,
-  fullListHint: string,
-): void {
+function renderUnremarkable(page: Paper, changeViews: readonly Card[], limit: number, fullListHint: string): void {
   if (changeViews.length === 0) return;
   page.heading([`Nothing speaks against (${number(changeViews.length)})`], "green");
   for (const changeView of changeViews.slice(0, limit)) {

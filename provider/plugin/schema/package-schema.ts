@@ -232,18 +232,13 @@ interface Repository {
 function parseRepository({ repository }: Manifest): Repository {
   const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
   if (path === undefined || owner === undefined) {
-    throw new Error(
-      `${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`,
-    );
+    throw new Error(`${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`);
   }
   return { url: `https://github.com/${path}`, owner, path };
 }
 
 /** What each generator of SDKs is told. */
-function buildLanguageOptions(
-  description: string,
-  repository: Repository,
-): Readonly<Record<string, unknown>> {
+function buildLanguageOptions(description: string, repository: Repository): Readonly<Record<string, unknown>> {
   const goModule = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {

@@ -106,10 +106,7 @@ export class SchemaTypes {
   #buildObject(json: JsonSchema, buildType: (name: string, json: JsonSchema) => TypeSpec): ObjectSpec {
     const properties = Object.entries(json.properties ?? {}).map(([name, property]) => {
       const { description } = property;
-      return [
-        name,
-        { ...buildType(name, property), ...(description === undefined ? {} : { description }) },
-      ] as const;
+      return [name, { ...buildType(name, property), ...(description === undefined ? {} : { description }) }] as const;
     });
     return { properties: Object.fromEntries(properties), required: json.required ?? [] };
   }

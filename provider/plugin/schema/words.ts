@@ -25,8 +25,7 @@ export interface DeclaredMember {
  */
 export function wordsOf(docs: Words, name: string): DeclaredWords {
   const doc = docs[name];
-  if (doc === undefined)
-    throw new Error(`${name} is declared in none of the files that words are read from.`);
+  if (doc === undefined) throw new Error(`${name} is declared in none of the files that words are read from.`);
   if (doc.text === "") throw new Error(`${name} has no JSDoc, which the schema would say of it.`);
   return doc;
 }
@@ -36,20 +35,14 @@ export function wordsOf(docs: Words, name: string): DeclaredWords {
  *
  * @throws {Error} that names each property of which only one of the two knows, or that has no words.
  */
-export function wordsOfEach(
-  docs: Words,
-  name: string,
-  properties: readonly string[],
-): ReadonlyMap<string, string> {
+export function wordsOfEach(docs: Words, name: string, properties: readonly string[]): ReadonlyMap<string, string> {
   const { members } = wordsOf(docs, name);
   const undocumented = properties.filter((property) => !members[property]?.text);
   const unknownMembers = Object.keys(members).filter((member) => !properties.includes(member));
   if (undocumented.length > 0)
     throw new Error(`${name} says nothing of ${undocumented.join(", ")}. Give it JSDoc there.`);
   if (unknownMembers.length > 0) {
-    throw new Error(
-      `${name} tells of ${unknownMembers.join(", ")}, which the schema that checks it does not have.`,
-    );
+    throw new Error(`${name} tells of ${unknownMembers.join(", ")}, which the schema that checks it does not have.`);
   }
   return new Map(properties.map((property) => [property, members[property]?.text ?? ""]));
 }

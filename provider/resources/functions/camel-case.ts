@@ -1,7 +1,5 @@
 /** The name of a field of the service as Pulumi programs write it: `count_threats` becomes `countThreats`. */
-type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name;
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
 
 /** What the service answers, with names as Pulumi programs write them, all the way down. */
 export type CamelCased<T> = T extends string | number | boolean | null | undefined

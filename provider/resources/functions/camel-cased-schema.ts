@@ -17,9 +17,7 @@ export function camelCasedSchema<Row extends z.ZodObject>(row: Row): CamelCasedS
 
 function renameObjectSchema(row: z.ZodObject): z.ZodObject {
   const fields = Object.entries(row.shape as Record<string, z.ZodType>);
-  const shape = Object.fromEntries(
-    fields.map(([name, field]) => [camelCase(name), renameFieldSchema(field)]),
-  );
+  const shape = Object.fromEntries(fields.map(([name, field]) => [camelCase(name), renameFieldSchema(field)]));
   return z.object(shape).meta({ ...row.meta() });
 }
 
@@ -33,8 +31,7 @@ function renameFieldSchema(field: z.ZodType): z.ZodType {
 
 function renameSchema(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodPipe) return renameSchema(schema.def.in);
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return renameSchema(schema.def.innerType);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return renameSchema(schema.def.innerType);
   if (schema instanceof z.ZodArray) return z.array(renameSchema(itemOf(schema)));
   if (schema instanceof z.ZodObject) return renameObjectSchema(schema);
   return schema as z.ZodType;

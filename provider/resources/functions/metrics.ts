@@ -53,20 +53,14 @@ export interface GetProtectedInboxesResult {
   readonly protectedInboxes: number;
 }
 
-const threatsOverTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(
-  definitions.getThreatsOverTime,
-);
+const threatsOverTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(definitions.getThreatsOverTime);
 const topTargetedEntities = dataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
   definitions.getTopTargetedEntities,
 );
 const topThreatTypes = dataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
-const highlightedThreats = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(
-  definitions.getHighlightedThreats,
-);
+const highlightedThreats = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(definitions.getHighlightedThreats);
 const hoursSaved = dataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
-const protectedInboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(
-  definitions.getProtectedInboxes,
-);
+const protectedInboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
 
 /** How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTime(
@@ -101,10 +95,7 @@ export function getTopTargetedEntitiesOutput(
 }
 
 /** The most frequent types of threats, by `GET /api/v1/metrics/top_threat_types`. */
-export function getTopThreatTypes(
-  args: GetMetricsArgs = {},
-  opts?: FunctionOptions,
-): Promise<GetTopThreatTypesResult> {
+export function getTopThreatTypes(args: GetMetricsArgs = {}, opts?: FunctionOptions): Promise<GetTopThreatTypesResult> {
   return topThreatTypes.plain(args, opts);
 }
 
@@ -133,10 +124,7 @@ export function getHighlightedThreatsOutput(
 }
 
 /** The estimated hours that prevented threats saved, by `GET /api/v1/metrics/hours_saved`. */
-export function getHoursSaved(
-  args: GetMetricsArgs = {},
-  opts?: FunctionOptions,
-): Promise<GetHoursSavedResult> {
+export function getHoursSaved(args: GetMetricsArgs = {}, opts?: FunctionOptions): Promise<GetHoursSavedResult> {
   return hoursSaved.plain(args, opts);
 }
 

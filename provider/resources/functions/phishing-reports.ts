@@ -41,17 +41,12 @@ export interface GetMeanTimeToAnalyzeResult {
   readonly seconds: number | undefined;
 }
 
-const reports = dataFunction<GetPhishingReportsArgs, GetPhishingReportsResult>(
-  definitions.getPhishingReports,
-);
+const reports = dataFunction<GetPhishingReportsArgs, GetPhishingReportsResult>(definitions.getPhishingReports);
 const report = dataFunction<GetPhishingReportArgs, GetPhishingReportResult>(definitions.getPhishingReport);
-const reportsByMessage = dataFunction<
-  GetPhishingReportsByReportInternetMessageIdArgs,
-  GetPhishingReportsResult
->(definitions.getPhishingReportsByReportInternetMessageId);
-const meanTimeToAnalyze = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(
-  definitions.getMeanTimeToAnalyze,
+const reportsByMessage = dataFunction<GetPhishingReportsByReportInternetMessageIdArgs, GetPhishingReportsResult>(
+  definitions.getPhishingReportsByReportInternetMessageId,
 );
+const meanTimeToAnalyze = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(definitions.getMeanTimeToAnalyze);
 
 /** What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReports(

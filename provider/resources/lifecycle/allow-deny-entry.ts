@@ -74,8 +74,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   foresee(inputs, before) {
     if (before !== undefined && isEntryUnchanged(before.state, inputs))
       return withArguments(ENTRY_FIELDS, before.state, inputs);
-    const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> =
-      before?.state ?? { entryId: UNKNOWN, createdAt: UNKNOWN, createdBy: UNKNOWN };
+    const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> = before?.state ?? {
+      entryId: UNKNOWN,
+      createdAt: UNKNOWN,
+      createdBy: UNKNOWN,
+    };
     return withoutUndefined({
       ...valuesOf(ENTRY_FIELDS, { ...inputs }),
       entryId,
@@ -127,9 +130,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const undeclarableCount = rows.length - declared.length;
     if (undeclarableCount > 0) {
       const entries = undeclarableCount === 1 ? "1 entry" : `${undeclarableCount} entries`;
-      say(
-        `Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`,
-      );
+      say(`Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`);
     }
     const byValue = Map.groupBy(rows, keyOfValue);
     return declared.map((row) => ({
@@ -186,9 +187,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return;
     }
     if (isHeldElsewhere(heldAs(query))) {
-      say(
-        `${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`,
-      );
+      say(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
       return;
     }
     await context.confirmTenant("entries", { removes: true });
@@ -207,9 +206,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const isUnchanged = (currentRow: AllowDenyEntryRow) =>
       isAbout(currentRow, naturalKey(state.entryType, state.value));
     const duplicates =
-      row === undefined
-        ? []
-        : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+      row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
     // The row that the state names goes last: if a deletion fails, the resource stays in the state, and the next run goes on by it.
     // Where its own row was neither listed nor deleted, another one was made since.
     const isListed = current?.id === entryId;
@@ -302,8 +299,7 @@ async function updateEntry(
     const difference = differenceOf(row, inputs);
     const changeBody = row === targetRow ? difference : { ...change, ...difference, ...requestedFields };
     try {
-      const resultState =
-        Object.keys(changeBody).length === 0 ? row : await patch(tenant, row.id, changeBody, inputs);
+      const resultState = Object.keys(changeBody).length === 0 ? row : await patch(tenant, row.id, changeBody, inputs);
       await removeOthers();
       return stateOf(id, resultState, inputs);
     } catch (error) {

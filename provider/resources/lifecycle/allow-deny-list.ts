@@ -122,9 +122,7 @@ async function observe(
       match.missing.map(async (key) => {
         const entry = readEntry(key, known[key] ?? "");
         const row =
-          entry === undefined
-            ? undefined
-            : await tenant.findEntrySurely(entry, { isExpected: isExpectedKey(key) });
+          entry === undefined ? undefined : await tenant.findEntrySurely(entry, { isExpected: isExpectedKey(key) });
         if (row !== undefined) match.take(key, row);
       }),
     );
@@ -133,9 +131,7 @@ async function observe(
     const duplicates = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
     sayEntryTwins(duplicates, context);
   }
-  const foundTexts = [...match.found].map(
-    ([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const,
-  );
+  const foundTexts = [...match.found].map(([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const);
   const otherTexts = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
@@ -183,8 +179,7 @@ async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Cont
     left: declarableRows.flatMap((one) =>
       one.ok
         ? one.twins.map(
-            (duplicate) =>
-              `${describeEntry(duplicate)}: is declared already by another of the same value and scope`,
+            (duplicate) => `${describeEntry(duplicate)}: is declared already by another of the same value and scope`,
           )
         : [`${describeEntry(one.row)}: ${one.reason}`],
     ),

@@ -13,9 +13,7 @@ import { writtenSoFirst } from "../../tenant";
 import { keyOfRow } from "./entry-match";
 
 /** The declaration that matches a row without any change at the service, or why there is none. */
-export type Declarable<Row> =
-  | Declared<Row>
-  | { readonly row: Row; readonly ok: false; readonly reason: string };
+export type Declarable<Row> = Declared<Row> | { readonly row: Row; readonly ok: false; readonly reason: string };
 
 /** The declaration of a row. */
 export interface Declared<Row> {
@@ -111,8 +109,7 @@ export function declarableVip(
   const email = canonicalMailbox(row.email ?? "");
   const key = keyOfVip(email);
   const element = { email, ...standingOf(row) };
-  const reason =
-    validateElement("vips", element) ?? validateListElement(MEMBERS, element, key, textOfVip(row));
+  const reason = validateElement("vips", element) ?? validateListElement(MEMBERS, element, key, textOfVip(row));
   return reason === undefined
     ? { row, ok: true, key, text: textOfVip(row), element, twins: [] }
     : { row, ok: false, reason };
@@ -136,14 +133,9 @@ function buildEntryElement(row: AllowDenyEntryRow, ownDomains: OwnDomains, accep
   });
 }
 
-function validateRow(
-  row: AllowDenyEntryRow,
-  element: Element,
-  validateElement: ElementRefusal,
-): string | undefined {
+function validateRow(row: AllowDenyEntryRow, element: Element, validateElement: ElementRefusal): string | undefined {
   const list = LISTS.find((candidate) => candidate === row.list);
-  if (list === undefined)
-    return `is on a list called ${quote(row.list)}, which is none of ${LISTS.join(" and ")}`;
+  if (list === undefined) return `is on a list called ${quote(row.list)}, which is none of ${LISTS.join(" and ")}`;
   const problem = validateElement(list, element);
   if (problem !== undefined) return problem;
   const { failures } = checkEntryArguments(
@@ -164,37 +156,21 @@ function encodeDeclaredRow(row: AllowDenyEntryRow, { acceptRisk }: Declared<unkn
 }
 
 /** What the list itself says of it, where nothing else refuses it. */
-function validateListElement(
-  kind: ListKind,
-  raw: RawArguments,
-  key: string,
-  text: string,
-): string | undefined {
+function validateListElement(kind: ListKind, raw: RawArguments, key: string, text: string): string | undefined {
   const parsed = kind.readElement(raw, undefined);
   if (Array.isArray(parsed)) return parsed.map(formatArgumentFailure).join(" and ");
   const isSame = typeof parsed === "object" && "key" in parsed && parsed.key === key && parsed.text === text;
   return isSame ? undefined : "would be read as something else";
 }
 
-function formatArgumentFailure({
-  property,
-  reason,
-}: {
-  readonly property: string;
-  readonly reason: string;
-}): string {
+function formatArgumentFailure({ property, reason }: { readonly property: string; readonly reason: string }): string {
   return property === "value" || property === "email" ? reason : `its ${property} ${reason}`;
 }
 
 /** Whether who looks for the entry by what is declared finds this row, and not another one in its place. */
-function isFoundFirst(
-  row: AllowDenyEntryRow,
-  byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
-): boolean {
+function isFoundFirst(row: AllowDenyEntryRow, byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>): boolean {
   const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
   const sortedRows = byValue.get(naturalKey(row.entry_type, row.value)) ?? [];
-  const firstMatch = sortedRows.find(
-    (one) => one.list === row.list && (one.verdict_scope ?? scope) === scope,
-  );
+  const firstMatch = sortedRows.find((one) => one.list === row.list && (one.verdict_scope ?? scope) === scope);
   return firstMatch === row || canonicalComment(firstMatch?.comment) === canonicalComment(row.comment);
 }

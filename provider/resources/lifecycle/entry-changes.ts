@@ -36,8 +36,7 @@ export async function patch(
   const remainingChange = differenceOf(row, inputs);
   // Fields that were not sent and differ were changed by somebody else since the last reading.
   const hasUnseenChange =
-    Object.keys(remainingChange).length > 0 &&
-    !Object.keys(remainingChange).some((field) => field in requestedChange);
+    Object.keys(remainingChange).length > 0 && !Object.keys(remainingChange).some((field) => field in requestedChange);
   if (hasUnseenChange) row = await sendChange(tenant, id, remainingChange, inputs);
   const missedFields = Object.keys(differenceOf(row, inputs));
   if (missedFields.length > 0) {

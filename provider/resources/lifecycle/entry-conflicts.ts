@@ -110,10 +110,6 @@ export function describeConflict({ list, value }: EntryPlace, conflict: string, 
  *
  * @param formerId the id of the row that the state names.
  */
-export function describeReplacement(
-  { list, value }: EntryPlace,
-  formerId: string,
-  row: AllowDenyEntryRow,
-): string {
+export function describeReplacement({ list, value }: EntryPlace, formerId: string, row: AllowDenyEntryRow): string {
   return `${printable(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant holds the value as another row now: ${describeEntry(row)}. This resource manages that row from now on, and removing the resource deletes it.`;
 }

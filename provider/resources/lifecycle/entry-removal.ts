@@ -125,9 +125,7 @@ export function sayRemovedRows(
 ): void {
   const outcome =
     removedRows.length > 1 ? `was there ${removedRows.length} times; all of them are removed` : "is removed";
-  say(
-    `${printable(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeEntry).join(" | ")}`,
-  );
+  say(`${printable(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeEntry).join(" | ")}`);
 }
 
 /**

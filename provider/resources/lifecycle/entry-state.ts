@@ -1,13 +1,7 @@
 import type { AllowDenyEntryRow, EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
-import {
-  changeBody,
-  ENTRY_FIELDS,
-  isSentAlike,
-  unsentValues,
-  valuesOfRow,
-} from "../../settings/entry-fields";
+import { changeBody, ENTRY_FIELDS, isSentAlike, unsentValues, valuesOfRow } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { describeDetails } from "../../settings/standing-text";
@@ -41,11 +35,7 @@ export function isOfScope(
 /**
  * Returns what distinguishes an entry from those of other tenants. An id alone doesn't, since two tenants may use the same ids.
  */
-export function heldAs(entry: {
-  readonly id: string;
-  readonly entryType: string;
-  readonly value: string;
-}): string {
+export function heldAs(entry: { readonly id: string; readonly entryType: string; readonly value: string }): string {
   return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
@@ -55,10 +45,7 @@ export function holdKeyOf(row: AllowDenyEntryRow): string {
 }
 
 /** Returns the rows that are the same entry as the given one, including itself: same value, list and scope. */
-export function duplicatesOf(
-  row: AllowDenyEntryRow,
-  rows: readonly AllowDenyEntryRow[],
-): AllowDenyEntryRow[] {
+export function duplicatesOf(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
   const getScope = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
   return rows.filter((candidate) => candidate.list === row.list && getScope(candidate) === getScope(row));
 }

@@ -182,10 +182,7 @@ async function createUnlocked(inputs: AllowDenyEntryInputs, context: Context): P
  * Finds an undeclared entry of the same value with another scope. The service decides whether both may exist; this is called
  * only when it reports a conflict.
  */
-async function findBlockingRow(
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow | undefined> {
+async function findBlockingRow(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.entriesOfValue(inputs);
   // An entry declared for the other list is about to move there, and has an owner.
   return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
@@ -226,9 +223,7 @@ async function adoptEntry(
     holdTakenOver(existing, inputs, context);
     const row = await takeOver(existing, inputs, context);
     const action = isManaged ? "Changed in place, not replaced:" : "Took over";
-    context.say(
-      `${action} ${describeEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
-    );
+    context.say(`${action} ${describeEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`);
     return row;
   }
   throw new AlreadyExistsError(
@@ -257,10 +252,7 @@ async function settleCreated(
         ),
     );
   }
-  if (
-    canonicalValue(created.value) !== canonicalValue(inputs.value) ||
-    created.entry_type !== inputs.entryType
-  ) {
+  if (canonicalValue(created.value) !== canonicalValue(inputs.value) || created.entry_type !== inputs.entryType) {
     throw await revertCreated(
       created,
       inputs,

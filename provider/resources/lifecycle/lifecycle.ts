@@ -215,12 +215,7 @@ export class PartialFailure<State> extends Error {
 }
 
 /** Returns the change of one argument between two values. Undefined if they are equal. */
-export function changeOf(
-  property: string,
-  before: unknown,
-  after: unknown,
-  replace = false,
-): Change | undefined {
+export function changeOf(property: string, before: unknown, after: unknown, replace = false): Change | undefined {
   if (before === after) return undefined;
   const kind = before === undefined ? "add" : after === undefined ? "delete" : "update";
   return { property, kind, replace };

@@ -49,20 +49,10 @@ export function isKnown(inputs: unknown, kind: ListKind): boolean {
  * Returns the known content with what the list prunes. Leaves out an entry that has moved to a list that isn't pruned: the run
  * would not remove it.
  */
-export function withShown(
-  kind: ListKind,
-  known: KeyedList,
-  others: KeyedList,
-  inputs: ListInputs,
-): KeyedList {
+export function withShown(kind: ListKind, known: KeyedList, others: KeyedList, inputs: ListInputs): KeyedList {
   const isPruned = pruning(kind, inputs);
-  const keptEntries = Object.entries(known).filter(
-    ([key, text]) => !isUnmanaged(text) || isPruned(key, text),
-  );
-  const unmanaged = Object.entries(prunable(kind, others, inputs)).map(([key, text]) => [
-    key,
-    asUnmanaged(text),
-  ]);
+  const keptEntries = Object.entries(known).filter(([key, text]) => !isUnmanaged(text) || isPruned(key, text));
+  const unmanaged = Object.entries(prunable(kind, others, inputs)).map(([key, text]) => [key, asUnmanaged(text)]);
   return Object.fromEntries([...keptEntries, ...unmanaged]);
 }
 

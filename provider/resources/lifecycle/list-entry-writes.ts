@@ -13,13 +13,7 @@ import { keyOfRow } from "./entry-match";
 import { clearOtherList, removeRow, sayLeftRows, sayRemovedRows } from "./entry-removal";
 import { holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
-import {
-  AlreadyExistsError,
-  describeEntry,
-  MovedError,
-  NotAppliedError,
-  PrunedByNextRunError,
-} from "./errors";
+import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { Context } from "./lifecycle";
 import { entriesOf, type KeyedEntry, naturalKeyOf, textOfRow } from "./list-entries";
 import type { ListPlan } from "./list-resource";
@@ -126,11 +120,7 @@ export class EntryWork {
     } else {
       // What a move leaves behind, or a list that adopts finds, is removed afterwards.
       const isRemovingOthers = knownEntry.list !== entry.list || this.#inputs.adopt === true;
-      await assertNoConflict(
-        entry,
-        context,
-        (row) => (isRemovingOthers && isOfScope(row, entry)) || isLeftAlone(row),
-      );
+      await assertNoConflict(entry, context, (row) => (isRemovingOthers && isOfScope(row, entry)) || isLeftAlone(row));
       const matchesState = this.#createStateTest(key, knownEntry);
       const rows = await this.#findRowsConfirmed(entry, key, matchesState);
       const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
@@ -266,8 +256,7 @@ export class EntryWork {
   ): Promise<AllowDenyEntryRow[]> {
     const rows = await this.#findRows(entry);
     if (rows.some(matchesState) || this.#movedKeys.has(key)) return rows;
-    const isExpectedRow = (row: AllowDenyEntryRow): boolean =>
-      this.#isOfScope(row, entry) && matchesState(row);
+    const isExpectedRow = (row: AllowDenyEntryRow): boolean => this.#isOfScope(row, entry) && matchesState(row);
     const confirmedRows = await this.#context.tenant.entriesOfValueSurely(entry, isExpectedRow);
     return confirmedRows.filter((row) => this.#isOfScope(row, entry));
   }
@@ -329,8 +318,7 @@ export class EntryWork {
         !isDeclared(keyOf(currentRow, entry));
       if ((await removeRow(row, entry, isUnchanged, tenant)) === "deleted") deletedRows.push(row);
     }
-    if (deletedRows.length > (key === keyOfEntry(entry) ? 1 : 0))
-      sayRemovedRows(entry, deletedRows, this.#context);
+    if (deletedRows.length > (key === keyOfEntry(entry) ? 1 : 0)) sayRemovedRows(entry, deletedRows, this.#context);
   }
 
   /** The tests for the rows of the other keys that go, and are of the same value, scope and list. */

@@ -44,9 +44,7 @@ const INCOMPLETE = "incomplete";
 const CONFLICT = "conflict";
 
 /** Builds the lifecycle of a whole list; each kind of list adds how it is read and written. */
-export function listLifecycle<Inputs extends ListInputs>(
-  resource: ListResource<Inputs>,
-): Lifecycle<Inputs, ListState> {
+export function listLifecycle<Inputs extends ListInputs>(resource: ListResource<Inputs>): Lifecycle<Inputs, ListState> {
   const { kind, id } = resource;
   const getContent = (properties: unknown): KeyedList =>
     ((properties as RawArguments)[kind.property] ?? {}) as KeyedList;
@@ -106,9 +104,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (declared === undefined) return namedConflicts;
       const removed = removals(kind, getContent(state), declared, inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return names.length === 0
-        ? namedConflicts
-        : [...namedConflicts, ...resource.warnOfRemoval(names, inputs.mode)];
+      return names.length === 0 ? namedConflicts : [...namedConflicts, ...resource.warnOfRemoval(names, inputs.mode)];
     },
 
     diff(state, inputs) {
@@ -136,8 +132,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const count = Object.keys(declaredContent).length;
       const error = notApplied(kind, failures, count);
       const hasNothingActual =
-        failures.length === count &&
-        failures.every(({ there, others }) => there === undefined && others === undefined);
+        failures.length === count && failures.every(({ there, others }) => there === undefined && others === undefined);
       // Only a list that is in state is refreshed.
       const isShownByRefresh = failures.some((failure) => failure.error instanceof PrunedByNextRunError);
       if (hasNothingActual && !isShownByRefresh)
@@ -283,10 +278,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       return isComplete || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
     }
     const error = notApplied(kind, failures, removed.length);
-    throw new PartialFailure(id, { ...state, [INCOMPLETE]: true }, error, [
-      withCode(error),
-      ...reasonsOf(failures),
-    ]);
+    throw new PartialFailure(id, { ...state, [INCOMPLETE]: true }, error, [withCode(error), ...reasonsOf(failures)]);
   }
 
   /**
@@ -330,8 +322,7 @@ export function listLifecycle<Inputs extends ListInputs>(
   ): Promise<{ state: ListState; failures: readonly Failure[] }> {
     const declaredContent = getContent(inputs);
     const removed = removals(kind, known, declaredContent, inputs);
-    if (isHeld(context))
-      await assertListInPlan({ declared: declaredContent, known, removed }, inputs, context);
+    if (isHeld(context)) await assertListInPlan({ declared: declaredContent, known, removed }, inputs, context);
     await context.confirmTenant(resource.list);
     const failures = await resource.apply({ declared: declaredContent, known, removed }, inputs, context);
     const content: Record<string, string> = { ...declaredContent };
@@ -342,14 +333,8 @@ export function listLifecycle<Inputs extends ListInputs>(
     }
     if (inputs.onDelete === "keep") sayKept(kind, known, declaredContent, context);
     const hasContradictions =
-      prunesAny(inputs.mode) &&
-      (await reportOthers(resource, { ...known, ...declaredContent }, inputs, context));
-    const namedConflicts = await sayNamedConflicts(
-      resource,
-      { ...known, ...declaredContent },
-      inputs,
-      context,
-    );
+      prunesAny(inputs.mode) && (await reportOthers(resource, { ...known, ...declaredContent }, inputs, context));
+    const namedConflicts = await sayNamedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
     const state = {
       ...buildListResourceState(inputs, sortedByKey(content)),
       ...withoutUndefined({ [CONFLICT]: namedConflicts }),

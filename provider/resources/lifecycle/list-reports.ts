@@ -64,9 +64,7 @@ export function describeNamedConflicts<Inputs extends ListInputs>(
   if (namedConflicts === undefined) return undefined;
   const isIgnored = ignoring(kind, inputs);
   const isPruned = pruning(kind, inputs);
-  const remainingEntries = Object.entries(others).filter(
-    (entry) => !isIgnored(...entry) && !isPruned(...entry),
-  );
+  const remainingEntries = Object.entries(others).filter((entry) => !isIgnored(...entry) && !isPruned(...entry));
   const remaining = Object.fromEntries(remainingEntries);
   const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
   if (namedConflicts(Object.fromEntries(managedEntries), remaining).length === 0) return undefined;
@@ -99,8 +97,7 @@ export function warnOfNamedConflicts(
     conflicts.includes(printable(kind.target(key, text).value)) &&
     kind.standing(key, declared?.[key])?.list === kind.standing(key, text)?.list;
   // Of many conflicts, the state names a few.
-  const isShown =
-    declared === undefined || conflicts.includes("…") || Object.entries(known).some(staysOnList);
+  const isShown = declared === undefined || conflicts.includes("…") || Object.entries(known).some(staysOnList);
   return isShown ? [namedConflictsSentence(conflicts)] : [];
 }
 
@@ -130,9 +127,7 @@ export async function reportOthers<Inputs extends ListInputs>(
   context: Context,
 ): Promise<boolean> {
   const { kind } = resource;
-  const observation = await resource
-    .observe(known, context, { sure: false })
-    .catch((error: unknown) => error);
+  const observation = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
   if (!isObserved(observation)) {
     // The changes are already applied, and the state must keep them. A failed report must not fail the run.
     context.say(`What else the tenant holds could not be read: ${withCode(observation)}`);

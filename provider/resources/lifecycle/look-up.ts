@@ -29,11 +29,7 @@ export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDeny
  * Finds the entry in the current lists. An id may be any text, so a match by id wins over a match by name. This costs no
  * extra request.
  */
-async function findByIdOrName(
-  id: string,
-  name: EntryName,
-  tenant: Tenant,
-): Promise<AllowDenyEntryRow | undefined> {
+async function findByIdOrName(id: string, name: EntryName, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const { list, value, verdictScope } = name;
   const query = { id, value: value.ok ? value.value : undefined };
   const rows = await tenant.entriesNamed(query, list === undefined ? LISTS : [list]);

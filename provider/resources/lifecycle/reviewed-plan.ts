@@ -107,8 +107,7 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   }
   const digestParts = partsOfDigest(fileDigest);
   const isIntact =
-    digestParts?.observed === hashOfTouched(changes) &&
-    digestParts.tenant === hashOfTenant(tenant.host, source.stack);
+    digestParts?.observed === hashOfTouched(changes) && digestParts.tenant === hashOfTenant(tenant.host, source.stack);
   if (!isIntact || (digest !== undefined && digest !== "" && digest.trim() !== fileDigest)) {
     throw new ConfigurationError(
       `The plan in ${PLAN_FILE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
@@ -131,10 +130,7 @@ function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
   const replacedChanges = changes.flatMap(({ kind, mayReplace = [] }) =>
     mayReplace.map((replacement) => ({ kind, ...replacement })),
   );
-  const allChanges: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [
-    ...replacedChanges,
-    ...changes,
-  ];
+  const allChanges: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replacedChanges, ...changes];
   const reviewedByKey = new Map(allChanges.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
     ...(removalFilter === undefined ? {} : { onlyRemoves: removalFilter }),

@@ -31,17 +31,12 @@ function sayTwins<Row>(
       `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list ${removal} Remove what is too many in the console.`,
     );
   }
-  if (multiple.length > MAX_SHOWN)
-    say(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
+  if (multiple.length > MAX_SHOWN) say(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
 }
 
 /** Reports duplicate entries. A list removes only the rows that a preview has shown; a single entry removes all of them. */
-export function sayEntryTwins(
-  duplicates: Iterable<Twins<AllowDenyEntryRow>>,
-  context: Pick<Context, "say">,
-): void {
-  const removal =
-    "removes all of them; an AllowDenyList leaves those with another comment that aren't in its state.";
+export function sayEntryTwins(duplicates: Iterable<Twins<AllowDenyEntryRow>>, context: Pick<Context, "say">): void {
+  const removal = "removes all of them; an AllowDenyList leaves those with another comment that aren't in its state.";
   sayTwins(duplicates, describeEntry, context, removal);
 }
 

@@ -2,13 +2,7 @@ import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
 import { comparable, sameComment } from "../../settings/comparable";
-import {
-  declaredValues,
-  isSentAlike,
-  VIP_FIELDS,
-  valuesOf,
-  withArguments,
-} from "../../settings/entry-fields";
+import { declaredValues, isSentAlike, VIP_FIELDS, valuesOf, withArguments } from "../../settings/entry-fields";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
@@ -42,8 +36,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   declare: (inputs) => declarationOf(declaredVip(inputs, "email")),
 
   warn(state, inputs) {
-    const isSameMailbox =
-      comparable(state.email, canonicalMailbox) === comparable(inputs.email, canonicalMailbox);
+    const isSameMailbox = comparable(state.email, canonicalMailbox) === comparable(inputs.email, canonicalMailbox);
     if (isSameMailbox || state.onDelete === "keep") return [];
     return [
       `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
@@ -61,9 +54,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       return withArguments(VIP_FIELDS, before.state, inputs);
     return withoutUndefined({
       ...valuesOf(VIP_FIELDS, { ...inputs }),
-      ...(before !== undefined && isStoredVip(before.state)
-        ? pickStoredFields(before.state)
-        : UNKNOWN_STORED_FIELDS),
+      ...(before !== undefined && isStoredVip(before.state) ? pickStoredFields(before.state) : UNKNOWN_STORED_FIELDS),
       ...(before !== undefined && hasServiceFields(before.state)
         ? pickDirectoryFields(before.state)
         : UNKNOWN_DIRECTORY_FIELDS),
@@ -78,8 +69,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       tenant,
       "vips",
       () => tenant.findVip(inputs.email),
-      (row) =>
-        row !== undefined && !isInState && (isHeld(context) || sameComment(row.comment, inputs.comment)),
+      (row) => row !== undefined && !isInState && (isHeld(context) || sameComment(row.comment, inputs.comment)),
     );
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     await context.confirmTenant("vips");
@@ -87,8 +77,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const row = await ensureVip(inputs, tenant, { isInState });
     hold([keyOfVip(inputs.email)]);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
-      const commentText =
-        inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
+      const commentText = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       say(
         `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
       );
@@ -148,8 +137,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     }
     if (isVipUnchanged(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
     await context.confirmTenant("vips");
-    if (!hasServiceFields(state))
-      return buildVipState(await ensureVip(inputs, tenant, { isInState: true }), inputs);
+    if (!hasServiceFields(state)) return buildVipState(await ensureVip(inputs, tenant, { isInState: true }), inputs);
     try {
       // The response to the edit has no directory fields, so those of the state are kept.
       return { ...pickDirectoryFields(state), ...buildVipState(await writeComment(inputs, tenant), inputs) };
@@ -239,10 +227,6 @@ function pickStoredFields({ source, addedBy, dateAdded }: VipEmployeeState): Par
 const UNKNOWN_STORED_FIELDS = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
 const UNKNOWN_DIRECTORY_FIELDS = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
 
-function pickDirectoryFields({
-  fullName,
-  jobTitle,
-  department,
-}: VipEmployeeState): Partial<VipEmployeeState> {
+function pickDirectoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
   return withoutUndefined({ fullName, jobTitle, department });
 }

@@ -34,10 +34,7 @@ export const vipList = listLifecycle<VipListInputs>({
 
   thing(email, text, { onDelete }) {
     const vip = readVip(email, String(text));
-    return declaredVip(
-      { ...vip, ...(onDelete === undefined ? {} : { onDelete }) },
-      keyPath("members", email),
-    );
+    return declaredVip({ ...vip, ...(onDelete === undefined ? {} : { onDelete }) }, keyPath("members", email));
   },
 
   keyOfSubject: mailboxOf,
@@ -66,8 +63,7 @@ export const vipList = listLifecycle<VipListInputs>({
     const attemptAll = new AttemptAll<string>({ atATime: Number.POSITIVE_INFINITY });
     const replacedComments = new Map<string, string>();
     await attemptAll.all(Object.keys(plan.declared), async (email) => {
-      const existingRow =
-        (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
+      const existingRow = (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
       const { comment } = readVip(email, plan.declared[email] ?? "");
       if (existingRow?.comment !== undefined && !sameComment(existingRow.comment, comment)) {
         if (!Object.hasOwn(plan.known, email)) replacedComments.set(email, existingRow.comment);
@@ -100,16 +96,10 @@ function logReplacedComments(
     say(`${hiddenEmails.length} more were VIPs already, with other comments: ${fewOf(hiddenEmails)}`);
 }
 
-async function excludeRemoved(
-  plan: ListPlan,
-  attemptAll: AttemptAll<string>,
-  context: Context,
-): Promise<void> {
+async function excludeRemoved(plan: ListPlan, attemptAll: AttemptAll<string>, context: Context): Promise<void> {
   const { tenant, say, isDeclared, isHeldElsewhere } = context;
   const excludedEmails: string[] = [];
-  const aliasedMailboxes = new Set(
-    attemptAll.failed.flatMap(({ error }) => findAliasError(error)?.primaries ?? []),
-  );
+  const aliasedMailboxes = new Set(attemptAll.failed.flatMap(({ error }) => findAliasError(error)?.primaries ?? []));
   // Declaring an alias implies that its primary mailbox should be a VIP. An exclusion would be permanent.
   const removedEmails = plan.removed.map(([email]) => email).filter((email) => !aliasedMailboxes.has(email));
   // The service calls it a VIP and lists it under no address of its own: it may be an alias of any mailbox that goes.
@@ -127,8 +117,7 @@ async function excludeRemoved(
     excludedEmails.push(email);
   });
   if (excludedEmails.length === 0) return;
-  const predicate =
-    excludedEmails.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
+  const predicate = excludedEmails.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
   say(
     `${fewOf(excludedEmails.sort())} ${predicate} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
   );
@@ -193,14 +182,8 @@ async function observe(
   { sure, expected = known }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
-  const readRows = async () =>
-    new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
-  const rows = await readConfirmed(
-    tenant,
-    "vips",
-    readRows,
-    (result) => sure && isStaleList(known, result, expected),
-  );
+  const readRows = async () => new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
+  const rows = await readConfirmed(tenant, "vips", readRows, (result) => sure && isStaleList(known, result, expected));
   if (sure) {
     const missing = Object.keys(known).filter((email) => !rows.has(email));
     const confirmedRows = await Promise.all(
@@ -249,11 +232,7 @@ function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): strin
  * Whether the rows differ from the state, so the list may lag behind the last run, which may have removed what the state doesn't have. No
  * run wrote the comments of undeclared VIPs.
  */
-function isStaleList(
-  known: KeyedList,
-  rows: ReadonlyMap<string, VipEmployeeRow>,
-  expected: KeyedList,
-): boolean {
+function isStaleList(known: KeyedList, rows: ReadonlyMap<string, VipEmployeeRow>, expected: KeyedList): boolean {
   return Object.keys(known).some((key) => {
     const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
     const row = rows.get(key);

@@ -90,8 +90,7 @@ async function addAndReadVip(inputs: VipEmployeeInputs, tenant: Tenant): Promise
   const addResult = await tenant.addVip(inputs.email, inputs.comment);
   const aliasError = buildAliasError(addResult, inputs.email);
   const [added] = aliasError?.added ?? [];
-  const stateInputs =
-    aliasError === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
+  const stateInputs = aliasError === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
   const refetch = () => tenant.findVipAnew(inputs.email);
   const rowPromise = aliasError === undefined ? tenant.readUntil(refetch, isDefined) : refetch();
   const row = await (stateInputs === undefined ? rowPromise : addToStateOnFailure(stateInputs, rowPromise));
@@ -114,10 +113,7 @@ function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVip
 }
 
 /** Builds the error for an alias if the service responds with other mailboxes than the requested one. */
-function buildAliasError(
-  { added, already_vip: alreadyVips }: AddVipResult,
-  email: string,
-): VipAliasError | undefined {
+function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, email: string): VipAliasError | undefined {
   const mailbox = canonicalMailbox(email);
   const reportedMailboxes = [...added, ...alreadyVips].map(canonicalMailbox);
   if (reportedMailboxes.length === 0 || reportedMailboxes.includes(mailbox)) return undefined;

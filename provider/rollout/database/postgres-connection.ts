@@ -84,8 +84,7 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
 /** Whether the connection was lost or is unavailable now. The operation may be retried on another connection. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, message, cause } = getErrorParts(error);
-  if (CONNECTION_LOST_CODES.has(code) || code.startsWith("08") || CONNECTION_LOST_MESSAGE.test(message))
-    return true;
+  if (CONNECTION_LOST_CODES.has(code) || code.startsWith("08") || CONNECTION_LOST_MESSAGE.test(message)) return true;
   return cause !== undefined && isConnectionLost(cause);
 }
 
@@ -108,21 +107,11 @@ function getErrorParts(error: unknown): {
 /** The server is stopping, starting or full, or the network fails. */
 const CONNECTION_LOST_CODES = new Set([
   ...["57P01", "57P02", "57P03", "57P05", "25P03", "53300"],
-  ...[
-    "ECONNRESET",
-    "ECONNREFUSED",
-    "EPIPE",
-    "ETIMEDOUT",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-    "ENETDOWN",
-    "EAI_AGAIN",
-  ],
+  ...["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN", "EAI_AGAIN"],
   // The socket of a server that isn't running.
   "ENOENT",
 ]);
-const CONNECTION_LOST_MESSAGE =
-  /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
+const CONNECTION_LOST_MESSAGE = /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
 const RACE_CODES = new Set(["40001", "40P01", "55P03", "57014"]);
 
@@ -168,16 +157,12 @@ function parseSchema(options: string): string {
 
 function getPostgresMessage(error: unknown): string {
   // After several addresses failed, the aggregate error has no message of its own.
-  if (error instanceof AggregateError && error.message === "")
-    return error.errors.map(getPostgresMessage).join("; ");
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(getPostgresMessage).join("; ");
   return getErrorParts(error).message || String(error);
 }
 
 function redactSecrets(text: string, secrets: readonly (string | null | undefined)[]): string {
-  return secrets.reduce<string>(
-    (redacted, secret) => (secret ? redacted.replaceAll(secret, "…") : redacted),
-    text,
-  );
+  return secrets.reduce<string>((redacted, secret) => (secret ? redacted.replaceAll(secret, "…") : redacted), text);
 }
 
 function getPostgresAdvice(error: unknown): string {
@@ -193,10 +178,7 @@ function getPostgresAdvice(error: unknown): string {
 }
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /^28/,
-    "See whether the URL's user and password are right, and whether pg_hba.conf lets them in from here.",
-  ],
+  [/^28/, "See whether the URL's user and password are right, and whether pg_hba.conf lets them in from here."],
   [/^3D000$/, "Make the database first: createdb."],
   [
     /^(42501|3F000)$/,

@@ -45,10 +45,7 @@ export interface PostgresOptions {
  *
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used. Each method throws it too.
  */
-export async function openPostgres(
-  url: string,
-  { patienceMs = 60_000 }: PostgresOptions = {},
-): Promise<Database> {
+export async function openPostgres(url: string, { patienceMs = 60_000 }: PostgresOptions = {}): Promise<Database> {
   const connection = await postgresPlace(url);
   const database = new PostgresDatabase(connection, patienceMs);
   try {
@@ -115,8 +112,7 @@ class PostgresDatabase implements Database {
   }
 
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    if (!/^\s*select\b/i.test(sql))
-      return await this.transaction((database) => database.query(sql, parameters));
+    if (!/^\s*select\b/i.test(sql)) return await this.transaction((database) => database.query(sql, parameters));
     const runQuery = () => this.#connected((client) => this.#run(client, sql, parameters));
     return await this.#patiently(runQuery, isConnectionLost);
   }
@@ -147,10 +143,7 @@ class PostgresDatabase implements Database {
   }
 
   async hold(name: string, onLost: (reason: string) => void): Promise<Hold | undefined> {
-    const lock = await this.#patiently(
-      () => holdInPostgres(this.#connection, name, onLost),
-      isConnectionLost,
-    );
+    const lock = await this.#patiently(() => holdInPostgres(this.#connection, name, onLost), isConnectionLost);
     if (lock !== undefined) this.#holds.add(lock);
     return lock;
   }
@@ -177,10 +170,7 @@ class PostgresDatabase implements Database {
 
   /** Begins a transaction and waits for the writers' lock. No one else writes from here on, so the transaction can't lose a race. */
   async #begin(client: Client): Promise<void> {
-    await this.#run(
-      client,
-      `begin isolation level read committed; select pg_advisory_xact_lock(${this.#turn})`,
-    );
+    await this.#run(client, `begin isolation level read committed; select pg_advisory_xact_lock(${this.#turn})`);
   }
 
   /** Commits, with a mark that proves later that the commit took effect. */
@@ -193,9 +183,7 @@ class PostgresDatabase implements Database {
   }
 
   async #isMarked(client: Client, commitId: string): Promise<boolean> {
-    const rows = await this.#run(client, `select 1 as found from ${COMMITS_TABLE} where mark = $1`, [
-      commitId,
-    ]);
+    const rows = await this.#run(client, `select 1 as found from ${COMMITS_TABLE} where mark = $1`, [commitId]);
     return rows.length > 0;
   }
 
@@ -245,9 +233,7 @@ class PostgresDatabase implements Database {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setInterval(() => {
       if (this.#patience.isOver(startedAt, Number.POSITIVE_INFINITY)) {
-        reject(
-          new DatabaseError(`${this.#connection.name} had not answered yet when this was asked to end.`),
-        );
+        reject(new DatabaseError(`${this.#connection.name} had not answered yet when this was asked to end.`));
       }
     }, CHECK_INTERVAL_MS);
     try {

@@ -20,10 +20,7 @@ const COMMON_SETTINGS = {
 };
 
 /** Applies the settings that the server supports to a connection's session. */
-export async function setSession(
-  client: ClientBase,
-  settings: Readonly<Record<string, string>>,
-): Promise<void> {
+export async function setSession(client: ClientBase, settings: Readonly<Record<string, string>>): Promise<void> {
   const allSettings = { ...COMMON_SETTINGS, ...settings };
   const applySettings = (names: readonly string[]) =>
     client.query(

@@ -29,8 +29,7 @@ const DEFAULT_FILE_NAMES = {
  */
 export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl {
   const parameters = parseParameters(url);
-  const getVariable = (name: string): string | undefined =>
-    environment[`PG${name.toUpperCase()}`] || undefined;
+  const getVariable = (name: string): string | undefined => environment[`PG${name.toUpperCase()}`] || undefined;
   const getSetting = (name: string): string | undefined => parameters.get(name) || getVariable(name);
   const rootCertificate = getSetting("sslrootcert") ?? findFileInHome(DEFAULT_FILE_NAMES.sslrootcert);
   const mode = resolveSslMode(parameters, getVariable("sslmode"), rootCertificate);

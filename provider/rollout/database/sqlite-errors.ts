@@ -10,12 +10,9 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
     const reason = reasonOf(error, file);
     if (reason === undefined) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    throw new JournalError(
-      `${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${message})`,
-      {
-        cause: error,
-      },
-    );
+    throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${message})`, {
+      cause: error,
+    });
   }
 }
 
@@ -41,9 +38,7 @@ export function patienceWith(error: unknown): number {
   const code = getResultCode(error);
   if (code === BUSY || code === LOCKED) return LOCK_TIMEOUT_MS;
   const isTransient =
-    code === undefined
-      ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(getErrno(error))
-      : TRANSIENT_CODES.has(code);
+    code === undefined ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(getErrno(error)) : TRANSIENT_CODES.has(code);
   return isTransient ? TRANSIENT_TIMEOUT_MS : 0;
 }
 
@@ -62,9 +57,7 @@ function getErrno(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-const [BUSY, LOCKED, NO_MEMORY, READ_ONLY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] = [
-  5, 6, 7, 8, 10, 13, 14, 15,
-];
+const [BUSY, LOCKED, NO_MEMORY, READ_ONLY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] = [5, 6, 7, 8, 10, 13, 14, 15];
 const STORAGE_CODES: ReadonlySet<number> = new Set([READ_ONLY, IO_ERROR, CANT_OPEN]);
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
 
@@ -79,28 +72,18 @@ const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
   [3, NO_ACCESS],
   [BUSY, LOCKED_REASON],
   [LOCKED, LOCKED_REASON],
-  [
-    NO_MEMORY,
-    "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on.",
-  ],
+  [NO_MEMORY, "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on."],
   [READ_ONLY, NO_ACCESS],
   [IO_ERROR, DISK_FAILED],
   [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
   [FULL, DISK_FULL],
-  [
-    CANT_OPEN,
-    "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder.",
-  ],
+  [CANT_OPEN, "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder."],
   [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
   [17, DAMAGED_REASON],
   [19, DAMAGED_REASON],
   [20, DAMAGED_REASON],
   [22, "the file system has no files as large as it. Give a place on another."],
-  [
-    26,
-    "the file is no SQLite database; it was left as it is. Give the name of another, or of one to be made.",
-  ],
+  [26, "the file is no SQLite database; it was left as it is. Give the name of another, or of one to be made."],
 ]);
 
-const DEFAULT_REASON =
-  "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";
+const DEFAULT_REASON = "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";

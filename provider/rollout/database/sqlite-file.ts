@@ -74,8 +74,7 @@ export async function makeWhole(file: string, fill: (file: string) => Promise<vo
   const temporaryFile = `${file}.new`;
   const remove = (): void => {
     // Left behind by a process that died.
-    for (const suffix of ["", ...SIDECAR_SUFFIXES, "-journal"])
-      rmSync(`${temporaryFile}${suffix}`, { force: true });
+    for (const suffix of ["", ...SIDECAR_SUFFIXES, "-journal"]) rmSync(`${temporaryFile}${suffix}`, { force: true });
   };
   remove();
   try {

@@ -15,10 +15,7 @@ const BUCKET_ACCESS_DENIED = new RegExp(
   `${BUCKET_ERROR}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,
   "i",
 );
-const BUCKET_MISSING = new RegExp(
-  `${BUCKET_ERROR}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`,
-  "i",
-);
+const BUCKET_MISSING = new RegExp(`${BUCKET_ERROR}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`, "i");
 
 /** A process was killed from outside, which need not happen again. */
 const PROCESS_DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;

@@ -9,11 +9,7 @@ import type { UpResult } from "./up-request";
  *
  * @param errors the engine's errors, which the CLI's own output only repeats.
  */
-export function failedUp(
-  stack: string,
-  error: unknown,
-  errors: readonly string[],
-): UpResult & { readonly ok: false } {
+export function failedUp(stack: string, error: unknown, errors: readonly string[]): UpResult & { readonly ok: false } {
   if (!(error instanceof CliError)) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isStartFailure = typeof code === "string" && message.startsWith("spawn ");

@@ -73,8 +73,7 @@ async function runUp(request: UpRequest): Promise<Omit<FromEngineProcess, "kind"
     : await runPulumiUp({ ...request, environment: provider.environment });
   const isUnusable = provider.end();
   // The state left by a dead engine must be checked first.
-  const shouldRetry =
-    !result.ok && provider.isForeign && !isUnusable && !isCancelled && !hasDied(result.message);
+  const shouldRetry = !result.ok && provider.isForeign && !isUnusable && !isCancelled && !hasDied(result.message);
   return { result: shouldRetry ? await runPulumiUp(request) : result, isSpent: isUnusable };
 }
 
@@ -117,9 +116,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
       await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.first) });
     }
     const { targets } = request;
-    await stackHandle.up(
-      targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent },
-    );
+    await stackHandle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
     // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
     if (request.mayBePending && (await hasPending(stackHandle))) {
       await stackHandle.refresh({ clearPendingCreates: true, onEvent });

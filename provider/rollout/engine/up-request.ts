@@ -42,9 +42,7 @@ export type UpResult =
     };
 
 /** A message to an engine process. */
-export type ToEngineProcess =
-  | { readonly kind: "up"; readonly request: UpRequest }
-  | { readonly kind: "cancel" };
+export type ToEngineProcess = { readonly kind: "up"; readonly request: UpRequest } | { readonly kind: "cancel" };
 
 /** A message from an engine process. */
 export interface FromEngineProcess {

@@ -60,8 +60,7 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
     // The failure may have been brief. In that case the journal's current state counts, and readers find the reason there.
     journal.database.hurry(0);
     const runState = await journal.view(id, 0).catch(() => undefined);
-    if (runState !== undefined && runState.state !== "running" && unwritten.length === 0)
-      return runState.state;
+    if (runState !== undefined && runState.state !== "running" && unwritten.length === 0) return runState.state;
     if (runState?.state === "running") {
       await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
     }
@@ -110,8 +109,7 @@ async function runSteps(
       return runState.state;
     }
     // After Ctrl-C, soaks and checks are left to the resumed run.
-    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted)
-      await sleepUntilAborted(pollMs, aborted);
+    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted) await sleepUntilAborted(pollMs, aborted);
     else await executeStep(id, step, options);
   }
 }

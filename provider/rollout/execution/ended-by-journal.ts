@@ -49,19 +49,14 @@ function rewrapStorageError(cause: Error, message: string): JournalError | Datab
 
 /** Reports a journal failure before the run changed anything. Returns other errors unchanged. */
 export function beforeAnything(error: unknown): unknown {
-  return isOfStorage(error)
-    ? rewrapStorageError(error, `${error.message}\nNothing was changed by this run.`)
-    : error;
+  return isOfStorage(error) ? rewrapStorageError(error, `${error.message}\nNothing was changed by this run.`) : error;
 }
 
 /** Reports a journal failure after a run, together with the run's outcome. Returns other errors unchanged. */
 export function afterAll(error: unknown, id: string, state: RolloutState): unknown {
   if (!isOfStorage(error)) return error;
   const outcome = state === "running" ? "was interrupted" : `is ${state}`;
-  return rewrapStorageError(
-    error,
-    `The rollout ${id} ${outcome}, and its report can't be read: ${error.message}`,
-  );
+  return rewrapStorageError(error, `The rollout ${id} ${outcome}, and its report can't be read: ${error.message}`);
 }
 
 /** Reports that another process may be running the rollout by now. */
@@ -103,10 +98,7 @@ function formatStateLine({ view, unwritten }: KnownWithoutJournal): string[] {
   if (view === undefined) return [];
   const counts = view.waves.map((wave) => wave.counts);
   const countStates = (...states: (keyof (typeof counts)[number])[]): number =>
-    counts.reduce(
-      (total, waveCounts) => states.reduce((subtotal, state) => subtotal + waveCounts[state], total),
-      0,
-    );
+    counts.reduce((total, waveCounts) => states.reduce((subtotal, state) => subtotal + waveCounts[state], total), 0);
   const [upToDate, failed] = [countStates("done", "unchanged"), countStates("failed")];
   const [remaining, skipped] = [countStates("pending", "released", "running"), countStates("skipped")];
   const suffix = unwritten.length === 0 ? "" : ", those above among them";

@@ -152,12 +152,10 @@ async function findThreatRise(
       [await countThreats(client, minutes), await countThreats(client, 2 * minutes)] as const;
     const [countAfter, countTotal] = await addresses.ask(
       target,
-      async (requestPolicy: Asking) =>
-        await withTargetClient(target, key, reach, countWindows, requestPolicy),
+      async (requestPolicy: Asking) => await withTargetClient(target, key, reach, countWindows, requestPolicy),
     );
     const countBefore = Math.max(0, countTotal - countAfter);
-    if (countAfter - countBefore < min || countAfter <= countBefore * (1 + risePercent / 100))
-      return undefined;
+    if (countAfter - countBefore < min || countAfter <= countBefore * (1 + risePercent / 100)) return undefined;
     return {
       rise: countAfter - countBefore,
       message: `${quote(target.name)} has ${countAfter} threats in the ${minutes} min since its change, and had ${countBefore} in as long before it.`,

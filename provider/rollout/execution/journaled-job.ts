@@ -26,16 +26,12 @@ export type Change = (claimed: ClaimedTenant, secrets: string[], signal: AbortSi
  * Creates a job that records its start and end in the journal. If the journal fails, it throws an {@link UnwrittenError}. A tenant counts
  * as changed or failed by its own outcome, never by that of the journal.
  */
-export function journaledJob(
-  { journal, worker, environment, next }: JournaledJobOptions,
-  changeTenant: Change,
-): DoJob {
+export function journaledJob({ journal, worker, environment, next }: JournaledJobOptions, changeTenant: Change): DoJob {
   return async (job: Job, signal: AbortSignal) => {
     const claimed = await journal.begin(job, worker);
     if (claimed === undefined) return;
     const { takenOverFrom } = claimed;
-    if (takenOverFrom !== undefined)
-      await noted(journal, claimed, `taken over from ${takenOverFrom}, which is gone`);
+    if (takenOverFrom !== undefined) await noted(journal, claimed, `taken over from ${takenOverFrom}, which is gone`);
     const secrets: string[] = [];
     let failure: TenantError | undefined;
     try {

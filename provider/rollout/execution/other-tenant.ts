@@ -18,15 +18,10 @@ import { findSameTargets, findSameTargetsIn, SameTenantError } from "../targets/
  */
 
 /** Builds the environment with which the provider process rejects a tenant other than the planned one, and names the key's source. */
-export function expectedTenant(
-  { key, place }: Target,
-  identity: TenantIdentity | undefined,
-): Record<string, string> {
+export function expectedTenant({ key, place }: Target, identity: TenantIdentity | undefined): Record<string, string> {
   return {
     [TENANT_SOURCE]: `${nameOf(key)} (${lineText(place)})`,
-    ...(identity === undefined || isNothing(identity)
-      ? {}
-      : { [PLANNED_IDENTITY]: JSON.stringify(identity) }),
+    ...(identity === undefined || isNothing(identity) ? {} : { [PLANNED_IDENTITY]: JSON.stringify(identity) }),
   };
 }
 

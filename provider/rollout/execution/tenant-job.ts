@@ -89,8 +89,7 @@ const STACK_CREATION_TIMEOUT_MS = 5 * 60_000;
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
   const { addresses, commands = new RolloutCommands() } = options;
-  const getNextCommands = ({ job, spec }: ClaimedTenant): NextCommands =>
-    nextCommands(job.rollout, spec, commands);
+  const getNextCommands = ({ job, spec }: ClaimedTenant): NextCommands => nextCommands(job.rollout, spec, commands);
   return journaledJob({ ...options, next: getNextCommands }, async (claimed, secrets, signal) => {
     const { target } = claimed;
     try {
@@ -152,11 +151,9 @@ async function applyPlan(
       }),
     };
     const stack = { project: spec.project, stack: target.stack, ...workspace };
-    const getTokens: Reach["permits"] = (_target, isAllowed) =>
-      office.permits(target.baseUrl, serviceLimit, isAllowed);
+    const getTokens: Reach["permits"] = (_target, isAllowed) => office.permits(target.baseUrl, serviceLimit, isAllowed);
     const requestContext = { environment, permits: getTokens, signal };
-    const readObserved = async (): Promise<Observed> =>
-      (await readTenant(target, key, requestContext)).observed;
+    const readObserved = async (): Promise<Observed> => (await readTenant(target, key, requestContext)).observed;
     const identify = (observed: Observed): TenantIdentity => identityOfObserved(target.baseUrl, observed);
     // Another key of this tenant may have been used since the planning.
     if (wasEmpty(summary)) {
@@ -245,8 +242,7 @@ function retryAfterProcessDeath(
   let hasRetried = false;
   return async (mayHavePending) => {
     const result = await up(mayHavePending || hasRetried);
-    if (result.ok || result.isLocked || hasRetried || signal.aborted || !hasDied(result.message))
-      return result;
+    if (result.ok || result.isLocked || hasRetried || signal.aborted || !hasDied(result.message)) return result;
     hasRetried = true;
     const [firstLine] = result.message.split("\n");
     await noted(journal, claimed, `${excerpt(firstLine ?? "", 300)} Tried once more.`);
@@ -315,11 +311,7 @@ async function buildStackLockedError(
 }
 
 /** The commands to continue a rollout in which a tenant failed. */
-function nextCommands(
-  id: string,
-  { source, rollsBack, task }: RolloutSpec,
-  commands: RolloutCommands,
-): NextCommands {
+function nextCommands(id: string, { source, rollsBack, task }: RolloutSpec, commands: RolloutCommands): NextCommands {
   return {
     resume: commands.resume(id),
     anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),

@@ -25,8 +25,7 @@ export class WorkPlaces {
   }
 
   close(): void {
-    for (const workspace of this.#places.values())
-      void workspace.then(({ remove }) => remove()).catch(() => {});
+    for (const workspace of this.#places.values()) void workspace.then(({ remove }) => remove()).catch(() => {});
   }
 
   async #layOut(rollout: string): Promise<WorkPlace & Pick<WorkFolder, "remove">> {

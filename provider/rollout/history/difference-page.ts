@@ -1,12 +1,7 @@
 import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../render/words";
-import type {
-  DeclaredAs,
-  DeclaredChange,
-  RolloutDifference,
-  TenantDifference,
-} from "../model/history-schema";
+import type { DeclaredAs, DeclaredChange, RolloutDifference, TenantDifference } from "../model/history-schema";
 import { TENANT_STATES } from "../report/state-words";
 import { namesWords, sharedLines, whatWords } from "./change-words";
 import { FIELDS } from "./difference";
@@ -40,11 +35,7 @@ function buildPageSection(heading: Words, lines: readonly ToldLine[]): readonly 
   return lines.length === 0 ? [] : [{ heading, lines }];
 }
 
-function buildNotAppliedLines(
-  { name, states = {} }: TenantDifference,
-  from: string,
-  to: string,
-): readonly ToldLine[] {
+function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: string, to: string): readonly ToldLine[] {
   const sides = [
     [from, states.from],
     [to, states.to],
@@ -64,17 +55,12 @@ function buildDeclaredChangeLine(change: DeclaredChange): ToldLine {
   const { sign, before, after } = change;
   const details =
     before !== undefined && after !== undefined
-      ? FIELDS.filter(
-          (field) => field !== "list" && before[field]?.toString() !== after[field]?.toString(),
-        ).map(
-          (field): Words =>
-            say`${FIELD_LABELS[field]} ${formatValue(before[field])} → ${formatValue(after[field])}`,
+      ? FIELDS.filter((field) => field !== "list" && before[field]?.toString() !== after[field]?.toString()).map(
+          (field): Words => say`${FIELD_LABELS[field]} ${formatValue(before[field])} → ${formatValue(after[field])}`,
         )
       : FIELDS.flatMap((field) => {
           const value = (after ?? before)?.[field];
-          return field === "list" || value === undefined
-            ? []
-            : [say`${FIELD_LABELS[field]} ${given(String(value))}`];
+          return field === "list" || value === undefined ? [] : [say`${FIELD_LABELS[field]} ${given(String(value))}`];
         });
   return {
     mark: SIGNS[sign],
@@ -95,11 +81,7 @@ function formatValue(value: unknown): Words {
   return value === undefined ? ["none"] : [given(String(value))];
 }
 
-function buildOnlyInSection(
-  tenants: readonly TenantDifference[],
-  side: "from" | "to",
-  id: string,
-): ToldPart[] {
+function buildOnlyInSection(tenants: readonly TenantDifference[], side: "from" | "to", id: string): ToldPart[] {
   const names = tenants.filter((tenant) => tenant.only === side).map(({ name }) => name);
   if (names.length === 0) return [];
   return [

@@ -81,11 +81,7 @@ function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
   };
 }
 
-function compareTenantDeclarations(
-  name: string,
-  one: RolloutSide,
-  other: RolloutSide,
-): TenantDifference | undefined {
+function compareTenantDeclarations(name: string, one: RolloutSide, other: RolloutSide): TenantDifference | undefined {
   const [before, after] = [one.tenants.get(name), other.tenants.get(name)];
   if (before === undefined || after === undefined) {
     return { name, only: before === undefined ? "to" : "from", changes: [] };

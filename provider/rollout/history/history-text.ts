@@ -43,9 +43,7 @@ export function historyText(
 function formatPastState(rollout: PastRollout, tenant = ""): Words {
   const { tenantState } = rollout;
   const label = getStateLabel(rollout);
-  return tenantState === undefined
-    ? [label]
-    : say`${label}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
+  return tenantState === undefined ? [label] : say`${label}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
 }
 
 function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
@@ -56,8 +54,7 @@ function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
 const MAX_CHANGES = 3;
 
 function buildRolloutLines(rollout: PastRollout): readonly Words[] {
-  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } =
-    rollout;
+  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } = rollout;
   const durationMs = between(rollout.startedAt, rollout.finishedAt);
   const details: Words[] = [
     [given(source)],
@@ -75,9 +72,7 @@ function buildRolloutLines(rollout: PastRollout): readonly Words[] {
     ...(rollsBack === undefined ? [] : [say`rolls back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
     ...taskWords(task),
     ...(reason === undefined ? [] : [[sentence(reason)]]),
-    ...(prunedAt === undefined
-      ? []
-      : [say`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
+    ...(prunedAt === undefined ? [] : [say`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
   ];
 }
 

@@ -27,8 +27,7 @@ export async function historyOf(
 ): Promise<RolloutHistory> {
   const rolloutIds = tenant === undefined ? undefined : await readTenantRolloutIds(journal, tenant);
   const matchingRecords = (await journal.records()).filter(
-    ({ id, startedAtMs = 0 }) =>
-      startedAtMs >= sinceMs && startedAtMs < beforeMs && rolloutIds?.has(id) !== false,
+    ({ id, startedAtMs = 0 }) => startedAtMs >= sinceMs && startedAtMs < beforeMs && rolloutIds?.has(id) !== false,
   );
   const rollouts: PastRollout[] = [];
   for (const record of matchingRecords.slice(0, limit)) {
@@ -41,10 +40,9 @@ export async function historyOf(
 
 /** The rollouts that have begun a tenant. */
 async function readTenantRolloutIds(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
-  const rows = await journal.database.query(
-    "SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0",
-    [tenant],
-  );
+  const rows = await journal.database.query("SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0", [
+    tenant,
+  ]);
   return new Set(rows.map((row) => String(row["rollout"])));
 }
 
@@ -76,12 +74,10 @@ function pastRollout(
       counts: countsOf(tenants),
       planned,
     },
-    changes: changeCounter.changes
-      .slice(0, SHOWN_CHANGES)
-      .map(({ sign, kind, list, value, tenants: count }) => ({
-        ...{ sign, kind, value, tenants: count },
-        ...withoutUndefined({ list }),
-      })),
+    changes: changeCounter.changes.slice(0, SHOWN_CHANGES).map(({ sign, kind, list, value, tenants: count }) => ({
+      ...{ sign, kind, value, tenants: count },
+      ...withoutUndefined({ list }),
+    })),
     ...withoutUndefined({
       reason,
       rollsBack,

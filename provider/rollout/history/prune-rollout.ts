@@ -28,10 +28,10 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
       [id],
     );
     for (const { name = null } of tenants) {
-      const [tenant] = await transaction.query(
-        "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-        [id, name],
-      );
+      const [tenant] = await transaction.query("SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2", [
+        id,
+        name,
+      ]);
       const plan = parsed<Partial<Plan>>(unpacked(tenant?.["plan"]).toString("utf8"));
       await transaction.query("UPDATE rollout_tenants SET plan = $3 WHERE rollout = $1 AND name = $2", [
         id,

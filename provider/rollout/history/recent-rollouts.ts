@@ -100,17 +100,13 @@ export function mergeRecentRollouts(journals: readonly RecentRollouts[]): Recent
     journals.flatMap(({ rollouts }) => rollouts.map((rollout) => [rollout.report.id, rollout] as const)),
   );
   return {
-    rollouts: [...byId.values()].sort((one, other) =>
-      compareNewestFirst(getStartTime(one), getStartTime(other)),
-    ),
+    rollouts: [...byId.values()].sort((one, other) => compareNewestFirst(getStartTime(one), getStartTime(other))),
     stacks: new Map(
       [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, entries]) => [
         stack,
         [
           ...new Map(
-            entries.flatMap(([, outcomesOfStack]) =>
-              outcomesOfStack.map((one) => [one.rollout, one] as const),
-            ),
+            entries.flatMap(([, outcomesOfStack]) => outcomesOfStack.map((one) => [one.rollout, one] as const)),
           ).values(),
         ].sort((one, other) => compareNewestFirst(one.at, other.at)),
       ]),

@@ -14,9 +14,7 @@ import type { ToldLine, ToldPage, ToldPart } from "./told-page";
  */
 export function shownPage(details: ShownRollout, tenantNames?: ReadonlySet<string>): ToldPage {
   const { happened, tenants } = details;
-  const changedTenants = tenants.filter(
-    ({ name, changes }) => changes.length > 0 && tenantNames?.has(name) !== false,
-  );
+  const changedTenants = tenants.filter(({ name, changes }) => changes.length > 0 && tenantNames?.has(name) !== false);
   return {
     title: [],
     about: buildIntroduction(details),
@@ -102,8 +100,6 @@ function formatLabeled(projectText: string, text: string | undefined): readonly 
 function buildPlanSections(tenants: readonly ShownTenant[]): readonly ToldPart[] {
   return tenants.map(({ name, settings, digest, changes }) => ({
     heading: say`The plan of ${given(name)}`,
-    lines: [
-      { mark: "", words: say`${given(digest)}, of ${given(settings)}, ${counted(changes.length, "change")}` },
-    ],
+    lines: [{ mark: "", words: say`${given(digest)}, of ${given(settings)}, ${counted(changes.length, "change")}` }],
   }));
 }

@@ -51,11 +51,7 @@ function buildListState(list: string | undefined): KeptChange["before"] {
   return list === "allow" || list === "deny" ? { list } : {};
 }
 
-async function readPlannedChanges(
-  journal: JournalReader,
-  id: string,
-  name: string,
-): Promise<readonly KeptChange[]> {
+async function readPlannedChanges(journal: JournalReader, id: string, name: string): Promise<readonly KeptChange[]> {
   const plan = await journal.plan(id, name);
   const { changes = [] } = plan === undefined ? {} : parsed<Partial<Plan>>(plan);
   return changes.map(keptChange);

@@ -47,8 +47,7 @@ export function toldText(
       for (const detail of more) page.text(detail, { indent: INDENT * 3, style: "dim" });
     }
     const hiddenCount = lines.length - limit;
-    if (hiddenCount > 0)
-      page.text([`… and ${number(hiddenCount)} more; --all tells them`], { indent: INDENT });
+    if (hiddenCount > 0) page.text([`… and ${number(hiddenCount)} more; --all tells them`], { indent: INDENT });
   }
   return page.toString();
 }

@@ -27,9 +27,7 @@ export async function oldRollouts(journal: Journal, beforeMs: number): Promise<O
   const retriableIds = await retriable(database, records);
   const stacks = await readChangesByStack(database, records);
   const rollbackIds = new Map(
-    records
-      .filter(isOpen)
-      .flatMap(({ id, spec }) => (spec.rollsBack === undefined ? [] : [[spec.rollsBack, id]])),
+    records.filter(isOpen).flatMap(({ id, spec }) => (spec.rollsBack === undefined ? [] : [[spec.rollsBack, id]])),
   );
   const getRetentionReason = (record: RolloutRecord): string | undefined => {
     const { id } = record;
@@ -37,9 +35,7 @@ export async function oldRollouts(journal: Journal, beforeMs: number): Promise<O
     if (isOpen(record)) return "it is not through";
     if (rollbackId !== undefined) return `${rollbackId} is rolling it back`;
     if (retriableIds.has(id)) return "a tenant that failed in it can be tried again";
-    return canBeRolledBack(record, stacks)
-      ? "it can be rolled back in a tenant that no later one changed"
-      : undefined;
+    return canBeRolledBack(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
   };
   const oldRecords = records.filter(
     (record) =>
@@ -92,10 +88,7 @@ function buildStackKey({ project, backend }: RolloutSpec, stack: string): string
 }
 
 /** Whether the rollout can still be rolled back in some stack. */
-function canBeRolledBack(
-  record: RolloutRecord,
-  stacks: ReadonlyMap<string, readonly StackChange[]>,
-): boolean {
+function canBeRolledBack(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
   const { id, spec } = record;
   if (spec.rollsBack !== undefined) return false;
   for (const stackChanges of stacks.values()) {

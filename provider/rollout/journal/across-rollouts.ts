@@ -29,10 +29,7 @@ export async function talliesOf(database: Database): Promise<ReadonlyMap<string,
  * Returns the finished rollouts whose failed tenants a resume would retry. It excludes a tenant that a later rollout
  * has already brought to its declared state: a retry would revert it to older files.
  */
-export async function retriable(
-  database: Database,
-  records: readonly RolloutRecord[],
-): Promise<ReadonlySet<string>> {
+export async function retriable(database: Database, records: readonly RolloutRecord[]): Promise<ReadonlySet<string>> {
   const rows = await database.query(
     `SELECT own.rollout AS id, own.name AS name, later.rollout AS later FROM rollout_tenants own
      JOIN rollouts r ON r.id = own.rollout AND r.state = 'done'
@@ -51,11 +48,7 @@ export async function retriable(
     const isSuperseded = tenantRows.some(({ later }) => {
       const [record, laterSpec] = [specs.get(id), specs.get(String(later))];
       // Stacks of the same name in two projects or backends are different stacks.
-      if (
-        laterSpec === undefined ||
-        record?.project !== laterSpec.project ||
-        record.backend !== laterSpec.backend
-      )
+      if (laterSpec === undefined || record?.project !== laterSpec.project || record.backend !== laterSpec.backend)
         return false;
       // A rollout that only prunes expired entries or reverts drift doesn't apply what another rollout failed to apply.
       return laterSpec.task === undefined || laterSpec.task === record.task;

@@ -13,11 +13,7 @@ import type { RolloutSpec } from "./rollout-record";
  * @param stack the tenant's: its name may have been another one, or another tenant's.
  * @param value in canonical form.
  */
-export async function broughtBy(
-  database: Database,
-  stack: string,
-  value: string,
-): Promise<readonly ToldByRollout[]> {
+export async function broughtBy(database: Database, stack: string, value: string): Promise<readonly ToldByRollout[]> {
   const sequence = await sequenceIn(database, "r");
   const rows = await database.query(
     `SELECT t.rollout AS rollout, t.wave AS wave, t.state AS state, t.digest AS plan_digest, t.finished_at AS finished_at,

@@ -18,9 +18,7 @@ export async function retryFailed(transaction: Queryable, id: string): Promise<v
     );
   }
   // A wave without retried tenants keeps its health result and approval, unless it was unhealthy.
-  const waves = await transaction.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [
-    id,
-  ]);
+  const waves = await transaction.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
   for (const { position, health } of waves) {
     if (health == null || parsed<NonNullable<WaveView["health"]>>(health).isWell !== false) continue;
     await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [

@@ -54,10 +54,10 @@ export abstract class JobJournal extends JournalReader {
         const remainingSlots = slotsByAddress.get(address);
         if (remainingSlots !== undefined && remainingSlots <= 0) continue;
         if (remainingSlots !== undefined) slotsByAddress.set(address, remainingSlots - 1);
-        await transaction.query(
-          "UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2",
-          [id, name],
-        );
+        await transaction.query("UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2", [
+          id,
+          name,
+        ]);
         jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
       }
       await queue.handOut(transaction, jobs);
@@ -97,8 +97,7 @@ export abstract class JobJournal extends JournalReader {
         [job.rollout, job.tenant],
       );
       // The tenant was running when a person skipped it, and its worker has died since.
-      if (previous?.["state"] === "running" && (await skipIfStanding(transaction, job, now)))
-        return undefined;
+      if (previous?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
@@ -169,10 +168,7 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /** Returns the identities of the rollout's other tenants that share content with this tenant. */
-  async identitiesLike(
-    { job }: ClaimedTenant,
-    identity: TenantIdentity,
-  ): Promise<ReadonlyMap<Target, TenantIdentity>> {
+  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<ReadonlyMap<Target, TenantIdentity>> {
     const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
     if (hashes.length === 0) return new Map();
     const hashConditions = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");

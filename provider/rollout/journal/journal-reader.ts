@@ -81,10 +81,9 @@ export class JournalReader {
   /** Returns the settings files as they were at planning time. */
   async files(id: string): Promise<PackedFiles> {
     const { spec } = await this.record(id);
-    const rows = await this.database.query(
-      "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
-      [id],
-    );
+    const rows = await this.database.query("SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path", [
+      id,
+    ]);
     const bundle = new Map(rows.map((row) => [String(row["path"]), unpacked(row["content"])] as const));
     return { bundle, folder: spec.folder ?? "." };
   }
@@ -100,10 +99,10 @@ export class JournalReader {
 
   /** Returns a tenant's plan as JSON. Undefined if it has none. For a pruned rollout, the plan contains only its changes. */
   async plan(id: string, name: string): Promise<string | undefined> {
-    const [row] = await this.database.query(
-      "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-      [id, name],
-    );
+    const [row] = await this.database.query("SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2", [
+      id,
+      name,
+    ]);
     return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
   }
 
@@ -197,20 +196,16 @@ export class JournalReader {
   }
 
   async stateOf({ rollout, tenant }: Job): Promise<TenantState> {
-    const [row] = await this.database.query(
-      "SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-      [rollout, tenant],
-    );
+    const [row] = await this.database.query("SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2", [
+      rollout,
+      tenant,
+    ]);
     return String(row?.["state"]) as TenantState;
   }
 }
 
 /** Converts a tenant's row to what the rollout did to its stack. Undefined if it did nothing. */
-export function laterChange(
-  row: Row,
-  rollout: string,
-  rollsBack: string | undefined,
-): LaterChange | undefined {
+export function laterChange(row: Row, rollout: string, rollsBack: string | undefined): LaterChange | undefined {
   const state = String(row["state"]) as TenantState;
   // A tenant that already matched was not changed. In a rollback, however, it confirms that nothing is left to roll back.
   if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) return undefined;

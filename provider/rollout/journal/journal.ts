@@ -29,9 +29,7 @@ export class Journal extends JobJournal {
     const version = await versionOf(database);
     if (version === undefined || version < VERSION) await makeTables(database);
     if (version === undefined || version <= VERSION) return new Journal(database, now);
-    throw new JournalError(
-      `The journal was made by a later release (version ${version} of its tables); use that one.`,
-    );
+    throw new JournalError(`The journal was made by a later release (version ${version} of its tables); use that one.`);
   }
 
   async close(): Promise<void> {
@@ -150,8 +148,7 @@ export class Journal extends JobJournal {
     await this.database.transaction(async (transaction) => {
       const sequence = Math.max(seq, (await readLastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
-      if (rollsBack !== undefined)
-        await this.#end(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
+      if (rollsBack !== undefined) await this.#end(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
         [id, until ?? null, await getMonotonicTime(transaction, "started_at", now), retry ? 1 : 0, sequence],
@@ -213,10 +210,8 @@ export class Journal extends JobJournal {
         const until = new Date(soakUntilMs).toISOString();
         await this.tell(transaction, id, { kind: "wave-soaking", wave: name, until });
       }
-      if (health !== undefined)
-        await this.tell(transaction, id, { kind: "wave-health", wave: name, ...health });
-      if (state === "done")
-        await this.tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
+      if (health !== undefined) await this.tell(transaction, id, { kind: "wave-health", wave: name, ...health });
+      if (state === "done") await this.tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
     });
   }
 
@@ -224,14 +219,11 @@ export class Journal extends JobJournal {
   async handOver(id: string, position: number, reason: string): Promise<void> {
     const { spec } = await this.record(id);
     await this.database.transaction(async (transaction) => {
-      await transaction.query(
-        "UPDATE rollout_waves SET state = 'gated' WHERE rollout = $1 AND position = $2",
-        [id, position],
-      );
-      await transaction.query("UPDATE rollouts SET state = 'waiting', reason = $2 WHERE id = $1", [
+      await transaction.query("UPDATE rollout_waves SET state = 'gated' WHERE rollout = $1 AND position = $2", [
         id,
-        reason,
+        position,
       ]);
+      await transaction.query("UPDATE rollouts SET state = 'waiting', reason = $2 WHERE id = $1", [id, reason]);
       await this.tell(transaction, id, { kind: "waiting", wave: spec.waves[position]?.name ?? "", reason });
     });
   }
@@ -249,16 +241,12 @@ export class Journal extends JobJournal {
 
   /** Abandons the rollout at a person's request. It can't be resumed. */
   async abandon(id: string, reason: string): Promise<void> {
-    await this.database.transaction(
-      async (transaction) => await this.#end(transaction, id, "abandoned", reason),
-    );
+    await this.database.transaction(async (transaction) => await this.#end(transaction, id, "abandoned", reason));
   }
 
   /** Marks the rollout as rolled back by another. It can't be resumed. @param reason how far the rollback went. */
   async rollBack(id: string, reason: string): Promise<void> {
-    await this.database.transaction(
-      async (transaction) => await this.#end(transaction, id, "rolled-back", reason),
-    );
+    await this.database.transaction(async (transaction) => await this.#end(transaction, id, "rolled-back", reason));
   }
 
   /** Asks the running coordinator to start nothing more. */

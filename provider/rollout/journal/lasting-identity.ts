@@ -3,12 +3,7 @@ import type { Change } from "../../plan/plan";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { keyOfVip } from "../../settings/keyed-list";
-import {
-  identifiesNone,
-  identityOf,
-  shrinkIdentity,
-  type TenantIdentity,
-} from "../../settings/tenant-identity";
+import { identifiesNone, identityOf, shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { TenantSummary } from "./rollout-record";
 
 /**

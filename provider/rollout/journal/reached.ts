@@ -9,13 +9,7 @@ import type { EarlierReading } from "../targets/same-tenant";
 import { JournalReader } from "./journal-reader";
 import { lastingIdentity } from "./lasting-identity";
 import { compareRollouts, type RolloutOrder, sequenceIn } from "./rollout-order";
-import type {
-  PackedFiles,
-  RolloutRecord,
-  SkippedTenant,
-  TenantSummary,
-  WhoseRollouts,
-} from "./rollout-record";
+import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary, WhoseRollouts } from "./rollout-record";
 import { standingSkips } from "./skips";
 
 /** The progress of a project's stacks through its rollouts. */
@@ -110,17 +104,12 @@ export async function reachedIn(
     .map(({ id }) => id);
   const canUseNewest = requestedStacks !== undefined && newestIds.length < appliedRecords.size;
   const newestRows = canUseNewest ? await readStackRows(database, "IN", newestIds) : [];
-  const knownStacks = new Set(
-    newestRows.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack),
-  );
+  const knownStacks = new Set(newestRows.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
   const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
   const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
   const readByTasks = await readByTasksIn(database, backendRecords);
   const isLater = (one: Row, than: Row): boolean => {
-    const [record, other] = [
-      appliedRecords.get(String(one["rollout"])),
-      appliedRecords.get(String(than["rollout"])),
-    ];
+    const [record, other] = [appliedRecords.get(String(one["rollout"])), appliedRecords.get(String(than["rollout"]))];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
   };
   const stacks = new Map<string, StackReach>();
@@ -165,9 +154,7 @@ export async function reachedIn(
     }
     stacks.set(stack, withoutUndefined({ last: appliedRollout, next: pendingRollout }));
   }
-  for (const record of backendRecords.filter(
-    ({ spec, state }) => spec.task !== undefined && isOpenState(state),
-  )) {
+  for (const record of backendRecords.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
     for (const [stack, nextRow] of await readWaitingStacks(database, record)) {
       stacks.set(stack, { next: nextRow, ...stacks.get(stack) });
     }
@@ -176,9 +163,7 @@ export async function reachedIn(
   const version = (await versionOf(database)) ?? 0;
   const scope = withoutUndefined({ project, backend });
   const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, scope);
-  const otherBackendCount = projectRecords.filter(
-    ({ spec }) => (backend ?? spec.backend) !== spec.backend,
-  ).length;
+  const otherBackendCount = projectRecords.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
   return {
     stacks,
     skips,
@@ -204,9 +189,7 @@ async function earlierIn(
     const record = recordsById.get(String(row["rollout"]));
     // What was planned and never begun may have been read by a wrong key.
     const hasStarted =
-      Number(row["attempt"]) > 0 ||
-      row["state"] === "unchanged" ||
-      (record !== undefined && isOpenState(record.state));
+      Number(row["attempt"]) > 0 || row["state"] === "unchanged" || (record !== undefined && isOpenState(record.state));
     const { identity, acceptsEmptyTenant } = parsed<TenantSummary>(row["summary"]);
     if (record?.startedAtMs === undefined || !hasStarted || identity === undefined) return [];
     const order = [record.seq ?? 0, record.startedAtMs] as const;

@@ -49,9 +49,7 @@ export function rememberedIn(
             identity,
             earlier: async () => await earlier(stack),
             ...withoutUndefined({ place, fingerprint }),
-            ...(isNewer && next.isBegun
-              ? { isInterrupted: true, ...withoutUndefined({ lasting: next.lasting }) }
-              : {}),
+            ...(isNewer && next.isBegun ? { isInterrupted: true, ...withoutUndefined({ lasting: next.lasting }) } : {}),
           },
         ] as const,
       ];

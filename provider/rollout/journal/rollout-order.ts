@@ -20,8 +20,7 @@ export function compareRollouts(one: RolloutOrder, other: RolloutOrder): number 
 
 /** Whether a rollout may have started after another. Rollouts with equal numbers may have started in either order. */
 export function mayBeLater(one: RolloutOrder, than: RolloutOrder): boolean {
-  if (one.seq === undefined && than.seq === undefined)
-    return (one.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
+  if (one.seq === undefined && than.seq === undefined) return (one.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
   return (one.seq ?? 0) >= (than.seq ?? 0);
 }
 

@@ -5,11 +5,7 @@ import type { PendingTenant, RolloutView, WaveView } from "../model/next-step";
 import type { TenantState, Wave, WaveState } from "../model/wave";
 import type { RolloutRecord, RolloutSpec } from "./rollout-record";
 
-export async function viewOf(
-  database: Queryable,
-  record: RolloutRecord,
-  capacity: number,
-): Promise<RolloutView> {
+export async function viewOf(database: Queryable, record: RolloutRecord, capacity: number): Promise<RolloutView> {
   const { id, spec, state, until, isStopping } = record;
   const counts = await countsOf(database, id);
   const rows = await database.query(
@@ -37,8 +33,7 @@ export async function viewOf(
     tolerated: spec.tolerated,
     until,
     isStopping,
-    pending:
-      wave === undefined ? [] : await readPendingTenants(database, id, runningIndex, wave, availableSlots),
+    pending: wave === undefined ? [] : await readPendingTenants(database, id, runningIndex, wave, availableSlots),
     roomAt: availableSlots,
     capacity,
   };
@@ -48,11 +43,7 @@ export async function viewOf(
 const MAX_STARTED_PER_STEP = 1_000;
 
 /** How many more tenants of a wave may start, according to the journal. */
-export async function placesIn(
-  database: Queryable,
-  { id, spec }: RolloutRecord,
-  wave: number,
-): Promise<number> {
+export async function placesIn(database: Queryable, { id, spec }: RolloutRecord, wave: number): Promise<number> {
   const [row] = await database.query(
     `SELECT state, stop_requested, (SELECT COUNT(*) FROM rollout_tenants
        WHERE rollout = $1 AND state IN ('released', 'running')) AS busy FROM rollouts WHERE id = $1`,
@@ -70,9 +61,7 @@ async function readPendingTenants(
   wave: Wave,
   readAvailableSlots: ReadonlyMap<string, number>,
 ): Promise<readonly PendingTenant[]> {
-  const fullAddresses = [...readAvailableSlots]
-    .filter(([, freeSlots]) => freeSlots <= 0)
-    .map(([address]) => address);
+  const fullAddresses = [...readAvailableSlots].filter(([, freeSlots]) => freeSlots <= 0).map(([address]) => address);
   const addressFilter =
     fullAddresses.length === 0
       ? ""
@@ -85,10 +74,7 @@ async function readPendingTenants(
   return rows.map((row) => ({ name: String(row["name"]), address: String(row["address"]) }));
 }
 
-export async function roomAt(
-  database: Queryable,
-  { services }: RolloutSpec,
-): Promise<ReadonlyMap<string, number>> {
+export async function roomAt(database: Queryable, { services }: RolloutSpec): Promise<ReadonlyMap<string, number>> {
   const freeSlots = new Map<string, number>();
   for (const [address, { maxConcurrent }] of services) {
     if (maxConcurrent === undefined) continue;
@@ -102,10 +88,7 @@ export async function roomAt(
   return freeSlots;
 }
 
-export async function countsOf(
-  database: Queryable,
-  id: string,
-): Promise<Map<number, Record<TenantState, number>>> {
+export async function countsOf(database: Queryable, id: string): Promise<Map<number, Record<TenantState, number>>> {
   const rows = await database.query(
     "SELECT wave, state, COUNT(*) AS count FROM rollout_tenants WHERE rollout = $1 GROUP BY wave, state",
     [id],

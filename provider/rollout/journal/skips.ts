@@ -155,8 +155,7 @@ export async function applySkips(
   const skipped = [...previousSkips.values()].filter(({ name }) => !names.has(name));
   for (const row of rows) {
     const [name, state] = [String(row["name"]), String(row["state"])];
-    const skip =
-      skips.get(String(row["stack"])) ?? buildExclusionSkip(name, excluded.get(String(row["stack"])), nowMs);
+    const skip = skips.get(String(row["stack"])) ?? buildExclusionSkip(name, excluded.get(String(row["stack"])), nowMs);
     if (skip !== undefined) {
       skipped.push(skippedTenant(skip));
       if (SKIPPABLE_STATES.has(state)) await markSkipped(transaction, id, row, spec, skip, nowMs);
@@ -178,11 +177,7 @@ export async function applySkips(
   ]);
 }
 
-function buildExclusionSkip(
-  name: string,
-  reason: string | undefined,
-  sinceMs: number,
-): SkippedTenant | undefined {
+function buildExclusionSkip(name: string, reason: string | undefined, sinceMs: number): SkippedTenant | undefined {
   return reason === undefined ? undefined : { name, sinceMs, reason };
 }
 

@@ -39,8 +39,7 @@ export async function wholeRollbackOf(
 /** Describes it in one or two sentences. */
 export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
   const allText = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
-  if (left.length === 0)
-    return `It was rolled back by ${by.join(", ")} in ${allText} that it changed or tried to.`;
+  if (left.length === 0) return `It was rolled back by ${by.join(", ")} in ${allText} that it changed or tried to.`;
   const names = formatFirst(left, ({ name }) => quote(name));
   return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names}.`;
 }

@@ -2,18 +2,12 @@ import type { Queryable } from "../database/database";
 import type { RolloutHappening } from "../model/rollout-event";
 
 /** Appends an event to a rollout, in the same transaction as the change itself. @param nowMs the time in milliseconds since 1970. */
-export async function tell(
-  transaction: Queryable,
-  id: string,
-  event: RolloutHappening,
-  nowMs: number,
-): Promise<void> {
-  const [row] = await transaction.query(
-    "UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events",
-    [id],
-  );
-  await transaction.query(
-    "INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)",
-    [id, Number(row?.["events"]), nowMs, JSON.stringify(event)],
-  );
+export async function tell(transaction: Queryable, id: string, event: RolloutHappening, nowMs: number): Promise<void> {
+  const [row] = await transaction.query("UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events", [id]);
+  await transaction.query("INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)", [
+    id,
+    Number(row?.["events"]),
+    nowMs,
+    JSON.stringify(event),
+  ]);
 }

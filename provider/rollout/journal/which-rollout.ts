@@ -47,9 +47,7 @@ export async function whichRollout(
       `The last rollout, ${lastChange.record.id}, was rolled back already. Nothing was changed.${previous === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(previous.record.id)}\``}`,
     );
   }
-  const matches = all
-    .filter((candidate) => ACTION_RULES[action].isMeant(candidate))
-    .map(({ record }) => record);
+  const matches = all.filter((candidate) => ACTION_RULES[action].isMeant(candidate)).map(({ record }) => record);
   const match = await choosePreferred(matches, action, context);
   if (action === "rollback") logPassedOver(all, match, context);
   if (match !== undefined) return match;
@@ -65,10 +63,7 @@ function logPassedOver(
   match: RolloutRecord | undefined,
   { commands, log }: FindingContext,
 ): void {
-  const newer = all.slice(
-    0,
-    match === undefined ? undefined : all.findIndex(({ record }) => record === match),
-  );
+  const newer = all.slice(0, match === undefined ? undefined : all.findIndex(({ record }) => record === match));
   const passedOver = newer.filter(({ isBegun, isTakenBack }) => isBegun && !isTakenBack);
   const [newestPassedOver] = passedOver.filter(({ record }) => ACTION_RULES.rollback.fits(record));
   if (newestPassedOver === undefined) return;
@@ -149,10 +144,7 @@ async function choosePreferred(
   return action === "stop" ? undefined : matches[0];
 }
 
-async function candidates(
-  journal: Journal,
-  records: readonly RolloutRecord[],
-): Promise<readonly Candidate[]> {
+async function candidates(journal: Journal, records: readonly RolloutRecord[]): Promise<readonly Candidate[]> {
   const rolloutCounts = await talliesOf(journal.database);
   const retryable = await retriable(journal.database, records);
   const rolledBackIds = new Set<string>();
@@ -182,8 +174,7 @@ function findByIdPrefix(
       action === "rollback" && spec.rollsBack !== undefined
         ? `rolls back another one, ${spec.rollsBack}`
         : `is ${state.replace("-", " ")}`;
-    const planAdvice =
-      action === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
+    const planAdvice = action === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
     const nextStepText = isEndedState(state)
       ? planAdvice
       : `${action === "stop" ? formatAbandonAdvice(isOpen(match) ? match : undefined, commands) : ""} What can be done with it now: \`${commands.status(match.id)}\``;
@@ -194,10 +185,7 @@ function findByIdPrefix(
   }
   const problem =
     otherMatches.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
-  throw new RolloutError(
-    "ERR_ROLLOUT_NOT_FOUND",
-    `${problem} in ${place}; ${formatNewestRollouts(records)}.`,
-  );
+  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${problem} in ${place}; ${formatNewestRollouts(records)}.`);
 }
 
 /** Suggests how to end a rollout that is not running. */

@@ -16,14 +16,11 @@ interface PlannedChange {
  */
 export function signatureOf({ kind, key, before, after }: PlannedChange): string {
   if (after === undefined) return hashOf(["remove", kind, key]);
-  if (before === undefined || before.list !== after.list)
-    return hashOf(["put", kind, key, after.list ?? "", ""]);
+  if (before === undefined || before.list !== after.list) return hashOf(["put", kind, key, after.list ?? "", ""]);
   return hashOf(["comment", kind, key, ...comparedValues(after)]);
 }
 
 /** The signatures of a plan in the journal's format. */
 export function signaturesIn(plan: string): readonly string[] {
-  return (
-    (JSON.parse(plan) as { readonly changes?: readonly PlannedChange[] }).changes?.map(signatureOf) ?? []
-  );
+  return (JSON.parse(plan) as { readonly changes?: readonly PlannedChange[] }).changes?.map(signatureOf) ?? [];
 }

@@ -34,10 +34,7 @@ export class Marks implements Disposable {
    */
   constructor(environment: NodeJS.ProcessEnv, backendLabel: string, log: (line: string) => void = () => {}) {
     this.#folder = scratchFolder("marks");
-    writeFileSync(
-      join(this.#folder.path, "Pulumi.yaml"),
-      stringify({ name: MARKS_PROJECT, runtime: "nodejs" }),
-    );
+    writeFileSync(join(this.#folder.path, "Pulumi.yaml"), stringify({ name: MARKS_PROJECT, runtime: "nodejs" }));
     const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
       (name) => environment[name] !== undefined,
     );

@@ -66,9 +66,7 @@ export class RolloutMarks implements Disposable {
     }
     return {
       unseen: new Map([...newest].map(([name, { sinceMs }]) => [name, sinceMs])),
-      takenBack: marks.flatMap(({ rollout: by, takenBack }) =>
-        takenBack === undefined ? [] : [{ ...takenBack, by }],
-      ),
+      takenBack: marks.flatMap(({ rollout: by, takenBack }) => (takenBack === undefined ? [] : [{ ...takenBack, by }])),
     };
   }
 

@@ -29,19 +29,16 @@ export function readClosedHours(text: string): readonly ClosedHours[] | string {
   const [, fromDay, fromHour = "", fromMinute = "", toDay, toHour = "", toMinute = "", timeZone = "UTC"] =
     CLOSED_HOURS_PATTERN.exec(text) ?? [];
   const [from, to] = [parseMinutes(fromHour, fromMinute), parseMinutes(toHour, toMinute)];
-  const isParsed =
-    from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
+  const isParsed = from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
   if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORM}`;
-  if (!isTimeZone(timeZone))
-    return "name a time zone that is none; write one such as Europe/Zurich, or none for UTC";
+  if (!isTimeZone(timeZone)) return "name a time zone that is none; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
     const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
     if (start % WEEK_MINUTES === end % WEEK_MINUTES)
       return "end when they begin; write another time for one of the two";
     return [{ text, from: start, to: end, timeZone }];
   }
-  if (from % DAY_MINUTES === to % DAY_MINUTES)
-    return "end when they begin; write another time for one of the two";
+  if (from % DAY_MINUTES === to % DAY_MINUTES) return "end when they begin; write another time for one of the two";
   const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
   return DAYS.map((_, day) => ({
     text,
@@ -61,10 +58,7 @@ export function closedUntil(closed: readonly ClosedHours[], nowMs: number): numb
   let untilMs: number | undefined;
   // Some hour of the week is always open.
   for (let weeks = 0; weeks <= closed.length; weeks += 1) {
-    const remainingMinutes = Math.max(
-      0,
-      ...closed.map((hours) => getRemainingMinutes(hours, untilMs ?? nowMs)),
-    );
+    const remainingMinutes = Math.max(0, ...closed.map((hours) => getRemainingMinutes(hours, untilMs ?? nowMs)));
     if (remainingMinutes === 0) return untilMs;
     const startMs = untilMs ?? nowMs;
     untilMs = startMs - (startMs % 60_000) + remainingMinutes * 60_000;
@@ -97,9 +91,7 @@ function getRemainingMinutes({ from, to, timeZone }: ClosedHours, atMs: number):
 function getMinuteOfWeek(atMs: number, timeZone: string): number {
   const parts = getClockFormatter(timeZone).formatToParts(atMs);
   const getPart = (type: string): string => parts.find((part) => part.type === type)?.value ?? "";
-  return (
-    DAYS.indexOf(getPart("weekday")) * DAY_MINUTES + Number(getPart("hour")) * 60 + Number(getPart("minute"))
-  );
+  return DAYS.indexOf(getPart("weekday")) * DAY_MINUTES + Number(getPart("hour")) * 60 + Number(getPart("minute"));
 }
 
 const formatters = new Map<string, Intl.DateTimeFormat>();

@@ -17,8 +17,7 @@ export class RolloutCommands {
    */
   constructor(database?: string, program = "email-security") {
     this.#program = program;
-    this.#database =
-      database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
+    this.#database = database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
   }
 
   /** Plans a new rollout of all or some tenants, in the same mode. */
@@ -48,9 +47,7 @@ export class RolloutCommands {
 
   /** Makes rollouts skip tenants. @param source the targets file. */
   skip(names: readonly string[], source: string): string {
-    return this.#command(
-      `skip ${names.map(shellWord).join(" ")} --reason 'say why'${formatTargetsOption(source)}`,
-    );
+    return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${formatTargetsOption(source)}`);
   }
 
   /** Ends the skip of tenants. @param source the targets file. */
@@ -78,8 +75,7 @@ export class RolloutCommands {
 
   /** Adopts a tenant's added entries into its settings file. Undefined if its key is not in a variable. */
   adopt({ baseUrl, key, settings, allowInsecureHttp }: Target): string | undefined {
-    if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp)
-      return undefined;
+    if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp) return undefined;
     const connection = `EMAIL_SECURITY_BASE_URL=${shellWord(baseUrl)} EMAIL_SECURITY_API_KEY="$${key.variable}"`;
     return `${connection} ${this.#program} drift ${shellWord(settings)} --adopt added`;
   }

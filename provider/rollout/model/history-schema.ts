@@ -22,10 +22,7 @@ export const SHOWN_FORMAT = 1;
 /** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
 
-const isChanged = z
-  .literal(true)
-  .exactOptional()
-  .describe("That something beside that commit was not committed.");
+const isChanged = z.literal(true).exactOptional().describe("That something beside that commit was not committed.");
 
 const pastRollout = z
   .strictObject({
@@ -42,15 +39,11 @@ const pastRollout = z
     isChanged,
     rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: text("What it goes back to.").exactOptional(),
-    rolledBackBy: text(
-      "The newest rollback of it, where all that it changed was rolled back.",
-    ).exactOptional(),
+    rolledBackBy: text("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
     task,
     prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
     counts,
-    planned: planned.describe(
-      "What the plans of the tenants that it began change; or of the one that was asked for.",
-    ),
+    planned: planned.describe("What the plans of the tenants that it began change; or of the one that was asked for."),
     changes: z
       .array(
         tenantChange
@@ -132,9 +125,7 @@ export const shownSchema = z
             kind: text("started, resumed, wave-finished, waiting, …: as --events prints it."),
             wave: z.string().exactOptional(),
             tenant: text("Who was skipped.").exactOptional(),
-            by: text(
-              "Who began it, went on with it, or said that somebody is to be skipped.",
-            ).exactOptional(),
+            by: text("Who began it, went on with it, or said that somebody is to be skipped.").exactOptional(),
             told: text("Why it waits or stopped, or what the health check found.").exactOptional(),
           })
           .readonly(),
@@ -226,8 +217,7 @@ export const differenceSchema = z
   .readonly()
   .meta({
     title: "Email security difference of two rollouts",
-    description:
-      "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
+    description: "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
   });
 
 export type RolloutDifference = z.infer<typeof differenceSchema>;

@@ -91,9 +91,7 @@ function chooseStep(index: number, current: WaveView, runState: RolloutView, now
     }
     case "soaking": {
       const { soakUntilMs = nowMs } = current;
-      return nowMs < soakUntilMs
-        ? { kind: "wait", untilMs: soakUntilMs }
-        : stepAfterSoak(index, current, runState);
+      return nowMs < soakUntilMs ? { kind: "wait", untilMs: soakUntilMs } : stepAfterSoak(index, current, runState);
     }
     case "checking":
       return stepAfterSoak(index, current, runState);
@@ -124,11 +122,7 @@ export function closedText(closedHours: NonNullable<Wave["closed"]>): string {
   return [...new Set(closedHours.map(({ text }) => text))].join(", ");
 }
 
-function chooseRelease(
-  index: number,
-  { wave, counts }: WaveView,
-  { pending, roomAt, capacity }: RolloutView,
-): Step {
+function chooseRelease(index: number, { wave, counts }: WaveView, { pending, roomAt, capacity }: RolloutView): Step {
   const availableSlots = Math.min(capacity, wave.maxConcurrent - counts.released - counts.running);
   const freeSlots = new Map(roomAt);
   const tenants: string[] = [];
@@ -184,10 +178,7 @@ function describeExcessFailures({ waves, tolerated }: RolloutView): string | und
     if (state === "pending" || state === "done" || counts.failed <= wave.tolerated) continue;
     return `${formatFailures(counts.failed)} in the wave ${wave.name}, which tolerates ${wave.tolerated}.`;
   }
-  const totalFailures = waves.reduce(
-    (sum, { counts, state }) => sum + (state === "pending" ? 0 : counts.failed),
-    0,
-  );
+  const totalFailures = waves.reduce((sum, { counts, state }) => sum + (state === "pending" ? 0 : counts.failed), 0);
   if (tolerated === undefined || totalFailures <= tolerated) return undefined;
   return `${formatFailures(totalFailures)}, and the rollout tolerates ${tolerated}.`;
 }

@@ -47,11 +47,7 @@ async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revis
       (await git.text("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
     const isChanged =
       (await hasChanges("no", ".")) ||
-      (await hasChanges(
-        "all",
-        ...existingPaths.map((path) => `:(literal)${path}`),
-        ":(exclude).email-security",
-      ));
+      (await hasChanges("all", ...existingPaths.map((path) => `:(literal)${path}`), ":(exclude).email-security"));
     return { revision, ...(isChanged ? { isChanged } : {}) };
   } catch {
     return {};

@@ -7,13 +7,11 @@ import { TASKS } from "./task";
 /** The version of the report format. */
 export const REPORT_FORMAT = 1;
 
-export const tenantState = z
-  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
-  .meta({
-    id: "TenantState",
-    description:
-      "pending: planned, and not begun; where an error says so, not planned. released: may be begun by any worker. running: a worker is at it. unchanged: held what is declared when the rollout was planned; nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared; its error says why. skipped: a person said to go on without it, before it was changed or after it failed.",
-  });
+export const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"]).meta({
+  id: "TenantState",
+  description:
+    "pending: planned, and not begun; where an error says so, not planned. released: may be begun by any worker. running: a worker is at it. unchanged: held what is declared when the rollout was planned; nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared; its error says why. skipped: a person said to go on without it, before it was changed or after it failed.",
+});
 
 export type TenantState = z.infer<typeof tenantState>;
 
@@ -228,9 +226,7 @@ export const reportSchema = z
     rollsBackTo: text(
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
-    rolledBackBy: text(
-      "The newest rollback of it, where all that it changed was rolled back.",
-    ).exactOptional(),
+    rolledBackBy: text("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
     task,
     counts,
     skipped: z
@@ -246,8 +242,7 @@ export const reportSchema = z
   .readonly()
   .meta({
     title: "Email security rollout",
-    description:
-      "What a rollout did, tenant by tenant, as `email-security rollout status` writes it as JSON.",
+    description: "What a rollout did, tenant by tenant, as `email-security rollout status` writes it as JSON.",
   });
 
 export type RolloutReport = z.infer<typeof reportSchema>;

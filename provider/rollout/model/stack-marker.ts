@@ -21,9 +21,7 @@ export const MARKER_OUTPUT = "emailSecurityRollout";
 
 const stackStateSchema = z.object({
   deployment: z.object({
-    resources: z.array(
-      z.looseObject({ type: z.string(), outputs: z.record(z.string(), z.unknown()).nullish() }),
-    ),
+    resources: z.array(z.looseObject({ type: z.string(), outputs: z.record(z.string(), z.unknown()).nullish() })),
   }),
 });
 

@@ -1,8 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-const NO_ACCESS =
-  "this user may not write there. Give another place, or the rights to that one and to its folder.";
+const NO_ACCESS = "this user may not write there. Give another place, or the rights to that one and to its folder.";
 const READ_ONLY = "the file system is read-only. Mount it for writing, or give a place on another.";
 const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
 const NOT_A_DIRECTORY = "a part of its path is no folder. Give another place.";
@@ -29,8 +28,7 @@ const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ["EINVAL", "the file system can't do what is needed. Give a place on a disk of this machine."],
 ]);
 
-const DEFAULT_REASON =
-  "the operating system refused it. Look at the disk and its file system, or give another place.";
+const DEFAULT_REASON = "the operating system refused it. Look at the disk and its file system, or give another place.";
 
 /** Returns the cause of an operating system error, and what to do. Undefined for other errors. */
 export function systemReason(error: unknown): string | undefined {

@@ -78,11 +78,7 @@ export async function deliver(
   }
 }
 
-function buildSignatureHeaders(
-  id: string,
-  body: string,
-  secret: Uint8Array | undefined,
-): Record<string, string> {
+function buildSignatureHeaders(id: string, body: string, secret: Uint8Array | undefined): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   if (secret === undefined) return { "webhook-timestamp": timestamp };
   const signature = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");

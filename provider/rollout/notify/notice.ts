@@ -25,9 +25,7 @@ export const NOTICE = z
       .optional(),
     tenants: z
       .array(z.string())
-      .describe(
-        "The tenants that it is about: those that failed, that drifted; 20 at most, the worst first.",
-      ),
+      .describe("The tenants that it is about: those that failed, that drifted; 20 at most, the worst first."),
     next: z
       .array(z.strictObject({ why: z.string(), command: z.string().optional() }))
       .describe("What to do about it: a sentence, and a command for the shell."),

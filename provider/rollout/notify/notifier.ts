@@ -49,9 +49,7 @@ export class Notifier {
     const timer = setTimeout(() => this.#ending.abort(), timeoutMs);
     await Promise.all(this.#queues.values());
     clearTimeout(timer);
-    return this.#problems.size === 0
-      ? undefined
-      : `Not everybody could be told: ${[...this.#problems].join("; ")}.`;
+    return this.#problems.size === 0 ? undefined : `Not everybody could be told: ${[...this.#problems].join("; ")}.`;
   }
 
   async #send(receiver: Receiver, id: string, pendingNotice: Promise<Notice>): Promise<void> {

@@ -57,9 +57,9 @@ export function unaddressed(
   notify: Notify | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  return RECEIVERS.filter(
-    (name) => notify?.[name] !== undefined && !environment[ADDRESSES[name]]?.trim(),
-  ).map((name) => ADDRESSES[name]);
+  return RECEIVERS.filter((name) => notify?.[name] !== undefined && !environment[ADDRESSES[name]]?.trim()).map(
+    (name) => ADDRESSES[name],
+  );
 }
 
 function parseReceiverUrl(variable: string, address: string): URL {

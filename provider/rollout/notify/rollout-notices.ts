@@ -53,8 +53,7 @@ export class RolloutNotices {
     return [
       ...(problem === undefined ? [] : [problem]),
       ...this.#unaddressed.map(
-        (variable) =>
-          `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+        (variable) => `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
       ),
     ];
   }
@@ -91,11 +90,7 @@ function getNoticeTrigger(event: RolloutEvent, unhealthyWave: string | undefined
 /** The maximum number of names and of changes in a notice. */
 const MAX_ITEMS = 20;
 
-function buildNotice(
-  { kind, reason, wave }: NoticeTrigger,
-  event: RolloutEvent,
-  report: RolloutReport,
-): Notice {
+function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent, report: RolloutReport): Notice {
   const { counts, tenants, source, id, digest, advice } = report;
   const failed = tenants.filter(({ state }) => state === "failed");
   const changed = tenants.filter(({ state }) => state === "done" || state === "failed");
@@ -108,9 +103,7 @@ function buildNotice(
   // For a tenant with many changes, the report contains only the most dangerous ones.
   const isTruncated = changed.some((tenant) => leftOut(tenant) > 0);
   const summary =
-    dangers === undefined
-      ? reason
-      : `${reason} Among the changes: ${isTruncated ? "at least " : ""}${dangers}.`;
+    dangers === undefined ? reason : `${reason} Among the changes: ${isTruncated ? "at least " : ""}${dangers}.`;
   return {
     format: NOTICE_FORMAT,
     kind,

@@ -60,13 +60,7 @@ export function overviewText(
   writeReapplied(page, again);
   writePlanOverrides(page, tenants, limit);
   writePlanFailures(page, tenants, limit);
-  writePlanChanges(
-    page,
-    report,
-    sharedChanges,
-    tenants.length === 1 ? sharedChanges.length : limit,
-    commands,
-  );
+  writePlanChanges(page, report, sharedChanges, tenants.length === 1 ? sharedChanges.length : limit, commands);
   if (task !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
   if (task === undefined) writeUntouched(page, tenants, limit);
   else writeGroupedLines(page, "Stays as it is", tenants, ({ left }) => left, limit);
@@ -117,8 +111,7 @@ function writePlanOverrides(page: Paper, tenants: readonly TenantReport[], limit
   const overrides = sharedLoosenings(tenants);
   if (overrides.length === 0) return;
   page.heading([LOOSENED], "yellow");
-  for (const override of overrides.slice(0, limit))
-    page.marked("!", looseningWords(override), { indent: INDENT });
+  for (const override of overrides.slice(0, limit)) page.marked("!", looseningWords(override), { indent: INDENT });
   writeHiddenCount(page, overrides.length - limit);
 }
 
@@ -127,9 +120,7 @@ function writePlanFailures(page: Paper, tenants: readonly TenantReport[], limit:
   const failedTenants = tenants.filter(({ error }) => error !== undefined);
   if (failedTenants.length === 0) return;
   page.heading([`Can't be planned (${number(failedTenants.length)})`], "red");
-  const byMessage = Map.groupBy(failedTenants, ({ name, error }) =>
-    (error?.message ?? "").replaceAll(name, "…"),
-  );
+  const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
   for (const group of [...byMessage.values()].slice(0, limit)) {
     const [{ name, wave, error } = { name: "", wave: "", error: undefined }, ...otherTenants] = group;
     page.marked("✗", say`${given(name)} (wave ${given(wave)}) [${given(error?.code ?? "")}]`, {
@@ -257,9 +248,7 @@ function writeRisks(page: Paper, tenants: readonly TenantReport[], limit: number
 }
 
 function writePlanWaves(page: Paper, { waves }: RolloutReport): void {
-  const hasLaterChanges = waves.map((_, index) =>
-    waves.slice(index + 1).some(({ counts }) => counts.pending > 0),
-  );
+  const hasLaterChanges = waves.map((_, index) => waves.slice(index + 1).some(({ counts }) => counts.pending > 0));
   page.heading([`Waves (${number(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
   for (const [index, wave] of waves.entries()) {

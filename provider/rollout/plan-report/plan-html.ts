@@ -61,12 +61,7 @@ ${renderAside("Keys", keyLines)}
   });
 }
 
-function renderAside(
-  title: string,
-  lines: readonly Words[],
-  isOpen = false,
-  count = lines.length,
-): Html | undefined {
+function renderAside(title: string, lines: readonly Words[], isOpen = false, count = lines.length): Html | undefined {
   if (lines.length === 0) return undefined;
   return html`<details class="aside"${isOpen ? html` open` : ""}><summary><h2>${title}</h2> <span class="n">${number(
     count,

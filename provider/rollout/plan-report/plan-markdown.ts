@@ -1,10 +1,4 @@
-import {
-  cardSections,
-  guardsMarkdown,
-  type MarkdownSection,
-  planHead,
-  withSections,
-} from "../../plan/render/markdown";
+import { cardSections, guardsMarkdown, type MarkdownSection, planHead, withSections } from "../../plan/render/markdown";
 import { markdownCode, markdownWords } from "../../render/markdown-text";
 import { filled } from "../../render/room";
 import { counted, given, join, number, type Words } from "../../render/words";
@@ -28,8 +22,7 @@ export function wholePlanMarkdown(
   input: ShownPlan,
   { limit = 65_536 }: Pick<ReportMarkdownOptions, "limit"> = {},
 ): string {
-  if (!(limit >= MIN_LIMIT))
-    throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  if (!(limit >= MIN_LIMIT)) throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
   const view = toldWhole(input);
   const footer = `Digest: ${markdownCode(input.report.digest, 100)}\n`;
   return withSections(renderPlanHeadMarkdown(view), buildPlanReportSections(input, view), footer, limit);
@@ -41,18 +34,7 @@ function renderPlanHeadMarkdown({ title, mail, ...told }: ToldWhole): string {
 
 function buildPlanReportSections({ report, whole }: ShownPlan, view: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const {
-    guards,
-    again,
-    failures,
-    skipped,
-    missing,
-    drift,
-    left,
-    leftTitle,
-    tenants: tenantLines,
-    waves,
-  } = view;
+  const { guards, again, failures, skipped, missing, drift, left, leftTitle, tenants: tenantLines, waves } = view;
   const overrides = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
     { isThere: guards.length > 0, share: 0.2, render: (maxBytes) => guardsMarkdown(guards, maxBytes) },
@@ -173,12 +155,7 @@ function renderLines(
   formatHidden: (hiddenCount: number) => string,
 ): string {
   const items = texts.map((text) => () => `- ${markdownWords(text, { limit: 300 })}\n`);
-  return filled(
-    heading,
-    [items],
-    maxBytes,
-    (hiddenCount) => `… and ${formatHidden(hiddenCount)}, in the artifact.\n`,
-  );
+  return filled(heading, [items], maxBytes, (hiddenCount) => `… and ${formatHidden(hiddenCount)}, in the artifact.\n`);
 }
 
 /** Lists the tenants of each group. If not all names fit, lists some of them. */

@@ -66,11 +66,7 @@ function getSettledLabel({ task, rollsBack }: RolloutReport): string {
   return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
 }
 
-function hideTenantChanges({
-  left: _unrevertedChanges,
-  drift: _drift,
-  ...tenant
-}: TenantReport): TenantReport {
+function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
   const planned = { added: 0, changed: 0, removed: 0 };
   return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
 }
@@ -124,8 +120,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     ),
     failures: groupFailures(tenants),
     skipped: skipped.map(skippedWords),
-    leftTitle:
-      rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
+    leftTitle: rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
     drift: groupByText(tenants, ({ drift }) => drift),
     left: groupByText(tenants, ({ left }) => left),
     tenants: buildTenantLines(report, planned, whole),
@@ -156,12 +151,8 @@ function buildPlanHeadline(
     return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
   }) as [number, number];
   return [
-    ...(refusedByBlocker > 0
-      ? [`It would be refused, by what protects ${counted(refusedByBlocker, "tenant")}. `]
-      : []),
-    ...(refusedByFailOn > 0
-      ? [`\`--fail-on\` refuses the changes of ${counted(refusedByFailOn, "tenant")}. `]
-      : []),
+    ...(refusedByBlocker > 0 ? [`It would be refused, by what protects ${counted(refusedByBlocker, "tenant")}. `] : []),
+    ...(refusedByFailOn > 0 ? [`\`--fail-on\` refuses the changes of ${counted(refusedByFailOn, "tenant")}. `] : []),
     ...say`${countChangingTenants(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(differentCount, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${riskTexts.length > 0 ? say`: ${enumerate(riskTexts)}` : ""}.`,
     ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
     ...withoutWords(report),
@@ -213,9 +204,7 @@ function groupBlockers(guards: ShownPlan["planned"]["guards"]): ToldWhole["guard
 
 function groupFailures(tenants: readonly TenantReport[]): ToldWhole["failures"] {
   const failedTenants = tenants.filter(({ error }) => error !== undefined);
-  const byMessage = Map.groupBy(failedTenants, ({ name, error }) =>
-    (error?.message ?? "").replaceAll(name, "…"),
-  );
+  const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
   return [...byMessage.values()]
     .sort((one, other) => other.length - one.length)
     .flatMap((group) => {
@@ -249,10 +238,7 @@ function buildTenantLines(
       removed: 0,
     };
     const { shown, more } = cutByDanger(differing, NAMED, ({ change }) => changeTransition(change));
-    const listedTenants = [
-      ...shown.map(formatCardChange),
-      ...(more === undefined ? [] : [[`… and ${more}`]]),
-    ];
+    const listedTenants = [...shown.map(formatCardChange), ...(more === undefined ? [] : [[`… and ${more}`]])];
     const differences = differing.length === 0 ? "" : say`; what not all get: ${join(listedTenants, ", ")}`;
     const counts = `+${number(added)} ~${number(changed)} -${number(removed)}`;
     return {
@@ -264,11 +250,7 @@ function buildTenantLines(
   const otherTenants = tenants.filter(({ name }) => !listedTenants.has(name));
   const otherStates = [
     ["✗", "can't be planned", otherTenants.filter(({ error }) => error !== undefined)],
-    [
-      "!",
-      "refused",
-      otherTenants.filter((tenant) => tenant.error === undefined && refusedTenants.has(tenant.name)),
-    ],
+    ["!", "refused", otherTenants.filter((tenant) => tenant.error === undefined && refusedTenants.has(tenant.name))],
     [
       "~",
       "nothing changes in the lists, but the state of the stack",

@@ -37,10 +37,7 @@ const MAX_VARIANTS = 3;
 /** Merges plans one at a time, so that memory use doesn't grow with the number of plans. */
 export class WholePlanMaker {
   readonly #changes = new Map<string, CombinedChange>();
-  readonly #byTenant = new Map<
-    string,
-    { readonly own: readonly CombinedChange[]; readonly counts: Plan["counts"] }
-  >();
+  readonly #byTenant = new Map<string, { readonly own: readonly CombinedChange[]; readonly counts: Plan["counts"] }>();
   #remainingFacts = MAX_FACTS;
   #untold = 0;
 
@@ -74,9 +71,7 @@ export class WholePlanMaker {
   whole(total: number): WholePlan {
     const groups = new TenantGroups(total);
     const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
-    const cards = new Map(
-      sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]),
-    );
+    const cards = new Map(sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]));
     const withAlarm = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
     return {
       dangers: withAlarm("danger"),
@@ -206,19 +201,13 @@ function mergeFacts({ facts, tenants }: CombinedChange): Fact[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const mergedFacts = [...byLabel.values()].flatMap((variants): Fact[] => {
     variants.sort(
-      (one, other) =>
-        Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
+      (one, other) => Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
     );
-    const visible = variants
-      .slice(0, MAX_VARIANTS)
-      .map(({ label, words, isAlarming, tenants: variantTenants }) => ({
-        label,
-        isAlarming,
-        words:
-          variantTenants.length === tenants.length
-            ? words
-            : say`${words} ${formatFactTenants(variantTenants)}`,
-      }));
+    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, words, isAlarming, tenants: variantTenants }) => ({
+      label,
+      isAlarming,
+      words: variantTenants.length === tenants.length ? words : say`${words} ${formatFactTenants(variantTenants)}`,
+    }));
     const [first] = variants;
     const otherTenants = variants.slice(MAX_VARIANTS).flatMap((variant) => variant.tenants);
     if (first === undefined || otherTenants.length === 0) return visible;

@@ -101,8 +101,7 @@ export async function askMail(
     onProgress?.(byTenant.size + unavailable.length, sample.length);
   });
   const order = new Map(tenants.map(({ name }, index) => [name, index]));
-  const compareOrder = (one: string, other: string): number =>
-    (order.get(one) ?? 0) - (order.get(other) ?? 0);
+  const compareOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);
   return {
     days,
     of: candidates.length,

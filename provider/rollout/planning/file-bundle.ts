@@ -37,10 +37,7 @@ export function packFiles(
 }
 
 /** Adds files to a bundle, by their paths relative to its working directory. */
-export function withFiles(
-  { bundle, folder }: PackedFiles,
-  extraFiles: ReadonlyMap<string, string>,
-): PackedFiles {
+export function withFiles({ bundle, folder }: PackedFiles, extraFiles: ReadonlyMap<string, string>): PackedFiles {
   const added = [...extraFiles].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
   return { bundle: new Map([...bundle, ...added]), folder };
 }
@@ -58,11 +55,7 @@ export interface WorkFolder {
  * @param project the name of the project.
  * @param backend the URL of the state backend, if the user's project specifies one.
  */
-export function layOut(
-  { bundle, folder }: PackedFiles,
-  project: string,
-  backend: string | undefined,
-): WorkFolder {
+export function layOut({ bundle, folder }: PackedFiles, project: string, backend: string | undefined): WorkFolder {
   return inTemporaryFolder(() => {
     const scratch = scratchFolder("rollout");
     const remove = (): void => scratch[Symbol.dispose]();

@@ -39,8 +39,7 @@ export function mailSample(candidates: readonly MailCandidate[], maxTenants: num
   const remainingCandidates = [...remaining];
   const freePlaces = maxTenants - chosen.size;
   for (let position = 0; position < freePlaces; position += 1) {
-    const candidate =
-      remainingCandidates[Math.floor(((position + 0.5) * remainingCandidates.length) / freePlaces)];
+    const candidate = remainingCandidates[Math.floor(((position + 0.5) * remainingCandidates.length) / freePlaces)];
     if (candidate !== undefined) choose(candidate);
   }
   return candidates.filter(({ name }) => chosen.has(name)).map(({ name }) => name);

@@ -43,8 +43,7 @@ export async function readOrphanedStacks({
   const allStacks = await listStacks("--all");
   // A single unreadable state of another project makes the list of all projects fail.
   const run = allStacks.code === 0 ? allStacks : await listStacks("--project", project);
-  if (run.code !== 0)
-    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
+  if (run.code !== 0) throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
   const listedStacks = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
   const candidates = listedStacks
     .map(({ name }) => ({ name, ...parseStackName(name, project) }))
@@ -60,8 +59,7 @@ export async function readOrphanedStacks({
     await eachAtOnce(projectStacks, EXPORT_CONCURRENCY, async ({ name, stack }) => {
       try {
         const state =
-          readStateFile({ backend: backendUrl, project: stackProject, stack }) ??
-          (await exportStack(name, options));
+          readStateFile({ backend: backendUrl, project: stackProject, stack }) ?? (await exportStack(name, options));
         if (state === undefined) return;
         const stackLists = knownLists(state, stack, undefined);
         const details = {
@@ -79,10 +77,7 @@ export async function readOrphanedStacks({
 }
 
 /** Splits a name from the CLI's list into project and stack. The CLI may omit the project for stacks of the directory's own project. */
-function parseStackName(
-  name: string,
-  ownProject: string,
-): { readonly project: string; readonly stack: string } {
+function parseStackName(name: string, ownProject: string): { readonly project: string; readonly stack: string } {
   const parts = name.split("/");
   return { project: parts.length === 3 ? (parts[1] ?? ownProject) : ownProject, stack: parts.at(-1) ?? name };
 }

@@ -13,16 +13,9 @@ import { shortened } from "./shortened";
 export const planExpired: PlanTenant = async (target, key, context, requestPolicy, runInSlot) => {
   const comparison = await comparedTarget(target, key, context, requestPolicy, runInSlot);
   const { settings, stack, desired, observed, plan: fullPlan } = comparison;
-  const { plan, only, targets, kept, pending } = onlyExpired(
-    fullPlan,
-    settings,
-    stack.known,
-    "email-security rollout",
-  );
+  const { plan, only, targets, kept, pending } = onlyExpired(fullPlan, settings, stack.known, "email-security rollout");
   const unrevertedChanges = [
-    ...shortened(kept, keptTransition, (change) =>
-      printable(`${change.list ?? "VIP"} ${change.key}: ${change.why}`),
-    ),
+    ...shortened(kept, keptTransition, (change) => printable(`${change.list ?? "VIP"} ${change.key}: ${change.why}`)),
     ...(pending === 0
       ? []
       : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),

@@ -22,9 +22,7 @@ export const planMending: PlanTenant = async (target, key, context, requestPolic
   const unmanagedCount = plan.unmanaged.length;
   const hasDifferences = plan.changes.length + unmanagedCount > 0;
   const { kept } = onlyExpired(plan, settings, stack.known);
-  const blockReason = hasDifferences
-    ? whyNotMended(settings, desired, stack.known, isUpToDate, kept)
-    : undefined;
+  const blockReason = hasDifferences ? whyNotMended(settings, desired, stack.known, isUpToDate, kept) : undefined;
   const isReverted = blockReason === undefined && plan.changes.length > 0;
   const unrevertedChanges = [
     ...(blockReason === undefined ? [] : [blockReason]),
@@ -61,8 +59,7 @@ function formatDriftChange({ sign, kind, value, before, after, why }: Change): s
     by === undefined && at === undefined
       ? "who made it, the service does not tell"
       : `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
-  const action =
-    sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
+  const action = sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
   const currentOrigin = sign === "change" && by !== undefined ? `; what is there was ${origin}` : "";
   return printable(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
 }

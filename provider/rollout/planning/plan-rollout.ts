@@ -33,13 +33,7 @@ import { FailureTally } from "../targets/tolerance";
 import { askMail, type MailAsked, type MailOf } from "./ask-mail";
 import { layOut, packFiles, withFiles } from "./file-bundle";
 import { readOrphanedStacks } from "./orphaned-stacks";
-import {
-  failedPlan,
-  type PlanningContext,
-  type PlanTenant,
-  planTarget,
-  type TargetPlan,
-} from "./plan-target";
+import { failedPlan, type PlanningContext, type PlanTenant, planTarget, type TargetPlan } from "./plan-target";
 import { planWithMail } from "./plan-with-mail";
 import { endedEarly, type PlanFailure } from "./planning-ended";
 import { readKeys } from "./read-keys";
@@ -125,8 +119,7 @@ export async function planRollout(
   const { alwaysRunEngine = false, planTenant = planTarget } = options;
   checkReach(environment, targets);
   const toleranceExceeded = new AbortController();
-  const endPlanning = (): void =>
-    toleranceExceeded.abort(new Error("more tenants have failed than is tolerated"));
+  const endPlanning = (): void => toleranceExceeded.abort(new Error("more tenants have failed than is tolerated"));
   const signal =
     options.stopping === undefined
       ? toleranceExceeded.signal
@@ -171,16 +164,13 @@ export async function planRollout(
   try {
     const requestContext: Reach = {
       environment,
-      permits: (target, isAllowed) =>
-        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      permits: (target, isAllowed) => office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
       signal,
     };
     const cliEnvironment = engineEnvironment(environment, spec.keyVariables, backend);
     const { declaredStacks } = options;
     let orphansPromise: Promise<readonly OrphanedStack[]> | undefined;
-    const readOrphans = async (
-      declaredStackNames: ReadonlySet<string>,
-    ): Promise<readonly OrphanedStack[]> => {
+    const readOrphans = async (declaredStackNames: ReadonlySet<string>): Promise<readonly OrphanedStack[]> => {
       const { project } = spec;
       const stackOptions = {
         project,
@@ -313,9 +303,7 @@ export async function planRollout(
       id,
       digest,
       guards: [
-        ...guards.filter(
-          ({ tenant }) => mailResult?.guards.every((blocker) => blocker.tenant !== tenant) ?? true,
-        ),
+        ...guards.filter(({ tenant }) => mailResult?.guards.every((blocker) => blocker.tenant !== tenant) ?? true),
         ...(mailResult?.guards ?? []),
       ],
       ...withoutUndefined({ mail: mailResult }),

@@ -13,13 +13,7 @@ import type { Guard, Plan } from "../../plan/plan";
 import { readyPulumi } from "../../plan/pulumi";
 import { planJson } from "../../plan/render/json";
 import { seenFingerprint } from "../../plan/same-tenant";
-import {
-  foreignResources,
-  frontOf,
-  hasPendingOperations,
-  onlySettings,
-  stackHolds,
-} from "../../plan/stack-holds";
+import { foreignResources, frontOf, hasPendingOperations, onlySettings, stackHolds } from "../../plan/stack-holds";
 import { exportStack, knownLists } from "../../plan/stack-state";
 import { isOfAnother, withheld } from "../../plan/withheld";
 import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
@@ -124,11 +118,8 @@ export async function planTarget(
   const former = isNew ? await formerStack(tenant, context, runInSlot) : undefined;
   const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
   const plan =
-    guard === undefined
-      ? comparison.plan
-      : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
-  const runsEngine =
-    context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
+    guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
+  const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
   const isUpToDate = !runsEngine && stackHolds(stack.state, desired, plan, stack.front);
   return targetPlan(target, plan, stack, isUpToDate, context, identification);
 }
@@ -186,8 +177,7 @@ export async function comparedTarget(
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, context.reach, requestPolicy);
   const comparison = planOf(target, settings, desired, observed, host, context);
-  const before =
-    (await context.remembered?.())?.get(target.stack) ?? rememberedByMarker(target, stack.marker);
+  const before = (await context.remembered?.())?.get(target.stack) ?? rememberedByMarker(target, stack.marker);
   const guard = await replacedTenantGuard(target, observed, stack.known, before, context.accepting);
   if (guard !== undefined && before !== undefined) {
     const identity = identityOfObserved(target.baseUrl, observed);
@@ -226,10 +216,7 @@ export function targetPlan(
   { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
-  summaryFields: Pick<
-    TenantSummary,
-    "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"
-  > = {},
+  summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"> = {},
 ): TargetPlan {
   const plan = withheld(fullPlan);
   const summary: TenantSummary = {
@@ -277,9 +264,7 @@ export async function stackOf(
     readStateFile(files) ??
     (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
       const tornStateMessage = tornState(files);
-      throw tornStateMessage === undefined
-        ? error
-        : new RolloutError("ERR_PULUMI", tornStateMessage, { cause: error });
+      throw tornStateMessage === undefined ? error : new RolloutError("ERR_PULUMI", tornStateMessage, { cause: error });
     }));
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;

@@ -82,9 +82,7 @@ function formatCauses(failures: readonly PlanFailure[]): readonly string[] {
     return `${formatTenantCount(group.length)}${addressText} can't be planned (${namesText}): ${first?.error?.message ?? ""}`;
   });
   const hiddenCount = groups.length - MAX_CAUSES;
-  return hiddenCount > 0
-    ? [...lines, `… and ${hiddenCount} more ${hiddenCount === 1 ? "cause" : "causes"}.`]
-    : lines;
+  return hiddenCount > 0 ? [...lines, `… and ${hiddenCount} more ${hiddenCount === 1 ? "cause" : "causes"}.`] : lines;
 }
 
 /** Replaces the parts of a message that depend on the tenant's name or its line in the targets file. */

@@ -45,10 +45,7 @@ export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "
  * Finds the stack that a tenant had before somebody renamed it in the targets file. A new stack doesn't know the declarations of the former
  * one, so entries that the files no longer declare would stay at the tenant.
  */
-export function findFormerStack(
-  tenant: NewTenant,
-  orphans: readonly OrphanedStack[],
-): FormerStack | undefined {
+export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedStack[]): FormerStack | undefined {
   const candidates = orphans.flatMap((orphan): FormerStack[] => {
     const { held, declared, forgotten } = compareWithStack(tenant, orphan.known);
     if (declared === 0) return [];
@@ -128,8 +125,7 @@ function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: K
     declaredCount += 1;
     if (!(observed.entries.get(key) ?? []).some(({ list }) => list === entry.list)) continue;
     matchCount += 1;
-    if (!isDeclared("entry", key))
-      undeclaredElements.push(printable(`${entry.list} ${excerpt(entry.value, 300)}`));
+    if (!isDeclared("entry", key)) undeclaredElements.push(printable(`${entry.list} ${excerpt(entry.value, 300)}`));
   }
   for (const [key, text] of Object.entries(vips.content)) {
     if (isUnmanaged(text)) continue;
@@ -154,11 +150,7 @@ function rankElement(text: string): number {
 function evidence(
   { target, observed, identity }: NewTenant,
   { stack, project, takenBy, known, last }: OrphanedStack,
-  {
-    held,
-    declared,
-    isForgotten,
-  }: Pick<StackComparison, "held" | "declared"> & { readonly isForgotten: boolean },
+  { held, declared, isForgotten }: Pick<StackComparison, "held" | "declared"> & { readonly isForgotten: boolean },
 ): string | undefined {
   // Renaming a project doesn't change the names of its stacks.
   if (project !== undefined && stack !== target.stack) return undefined;

@@ -56,8 +56,6 @@ export function declaresAny(known: KnownLists): boolean {
 
 function declaredKeys(known: KnownLists): readonly (readonly [kind: "entries" | "vips", key: string])[] {
   return (["entries", "vips"] as const).flatMap((kind) =>
-    Object.entries(known[kind].content).flatMap(([key, text]) =>
-      isUnmanaged(text) ? [] : [[kind, key] as const],
-    ),
+    Object.entries(known[kind].content).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [[kind, key] as const])),
   );
 }

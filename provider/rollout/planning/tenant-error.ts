@@ -20,8 +20,7 @@ export function tenantError(
   const code = codeIn(error);
   const reorderedMessage = reorderCauseFirst(error instanceof Error ? error.message : String(error));
   const engineFailure = code === "ERR_PULUMI" ? engineCause(reorderedMessage) : undefined;
-  const message =
-    engineFailure?.lead === undefined ? reorderedMessage : `${engineFailure.lead}\n${reorderedMessage}`;
+  const message = engineFailure?.lead === undefined ? reorderedMessage : `${engineFailure.lead}\n${reorderedMessage}`;
   return {
     code,
     // Removes secrets before sanitizing, which could change a key so that it isn't found any more.

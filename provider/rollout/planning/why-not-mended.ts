@@ -38,11 +38,7 @@ export function whyNotMended(
         ]),
     ...(expiredCount === 0
       ? []
-      : [
-          expiredCount === 1
-            ? "1 that has ended still stands"
-            : `${expiredCount} that have ended still stand`,
-        ]),
+      : [expiredCount === 1 ? "1 that has ended still stands" : `${expiredCount} that have ended still stand`]),
     ...(keptCount === 0
       ? []
       : [

@@ -64,8 +64,7 @@ export function lookWith(
   getKey: (target: Target) => Promise<string> = (target) => readKey(target, requestContext),
 ): Look {
   return async (target, failureText, signal) => {
-    const probeSignal =
-      requestContext.signal === undefined ? signal : AbortSignal.any([requestContext.signal, signal]);
+    const probeSignal = requestContext.signal === undefined ? signal : AbortSignal.any([requestContext.signal, signal]);
     const request = (client: SettingsClient): Promise<unknown> => {
       if (failureText.includes("/threats")) return client.threats.list({ minutes_ago: 1, page_size: 1 });
       if (failureText.includes("/vip_employees")) return client.vipEmployees.list({ page_size: 1 });
@@ -83,10 +82,7 @@ export function lookWith(
  *
  * @throws {ConfigurationError} that names the variable.
  */
-export function checkReach(
-  environment: NodeJS.ProcessEnv,
-  targets: readonly Pick<Target, "baseUrl">[],
-): void {
+export function checkReach(environment: NodeJS.ProcessEnv, targets: readonly Pick<Target, "baseUrl">[]): void {
   readTimeout(environment);
   for (const { baseUrl } of targets) checkProxies(baseUrl, environment);
 }

@@ -40,13 +40,7 @@ export function liveScreen(progress: Progress, { columns, rows, now, color }: Sc
   const hint: ScreenLine[] =
     availableRows >= MIN_ROWS_FOR_HINT && progress.state === "running" ? [[], [[HINT, "dim"]]] : [];
   const remainingRows = availableRows - waves.length - failures.length - hint.length;
-  const lines = [
-    ...headerLines,
-    ...waves,
-    ...renderRunningLines(progress, now, remainingRows),
-    ...failures,
-    ...hint,
-  ];
+  const lines = [...headerLines, ...waves, ...renderRunningLines(progress, now, remainingRows), ...failures, ...hint];
   return lines
     .slice(0, Math.max(0, rows))
     .map((line) => paintLine(line, columns, color))
@@ -107,9 +101,7 @@ function renderProgressCounts(
   columns: number,
 ): ScreenLine {
   const renderCount = (count: number, { sign, word }: StateWords, style: Style): ScreenLine =>
-    count > 0 || columns >= 90
-      ? [[`${sign} ${number(count)} ${word}`, count > 0 ? style : "dim"], ["   "]]
-      : [];
+    count > 0 || columns >= 90 ? [[`${sign} ${number(count)} ${word}`, count > 0 ? style : "dim"], ["   "]] : [];
   return [
     ...renderCount(failed, TENANT_STATES.failed, ["bold", "red"]),
     ...(skipped > 0 ? renderCount(skipped, TENANT_STATES.skipped, "yellow") : []),
@@ -128,9 +120,7 @@ const STATE_STYLES: Partial<Record<Progress["state"], readonly [word: string, st
 
 function renderState({ state, reason = "" }: Progress): ScreenLine | undefined {
   const stateStyle = STATE_STYLES[state];
-  return stateStyle === undefined
-    ? undefined
-    : [[stateStyle[0], stateStyle[1]], [`  ${sanitizeToWidth(reason, 500)}`]];
+  return stateStyle === undefined ? undefined : [[stateStyle[0], stateStyle[1]], [`  ${sanitizeToWidth(reason, 500)}`]];
 }
 
 /** Lists the waves in at most `most` lines. If they don't fit, lists those around the first unfinished one. */
@@ -148,9 +138,7 @@ function renderWaveLines({ waves }: Progress, columns: number, now: number, maxL
   const digits = Math.max(0, ...visibleWaves.map((wave) => formatProgressRatio(wave).length));
   const hiddenAfter = waves.length - firstIndex - visibleWaves.length;
   return [
-    ...(firstIndex > 0
-      ? [renderHiddenLine(firstIndex, firstIndex <= currentIndex ? "through" : "more waves")]
-      : []),
+    ...(firstIndex > 0 ? [renderHiddenLine(firstIndex, firstIndex <= currentIndex ? "through" : "more waves")] : []),
     ...visibleWaves.map((wave) => renderWaveLine(wave, columns, width, digits, now)),
     ...(hiddenAfter > 0 ? [renderHiddenLine(hiddenAfter, "more waves")] : []),
   ];
@@ -170,13 +158,7 @@ const WAVE_STYLES: Readonly<Record<WaveProgress["state"], Style>> = {
   stopped: "red",
 };
 
-function renderWaveLine(
-  wave: WaveProgress,
-  columns: number,
-  width: number,
-  digits: number,
-  now: number,
-): ScreenLine {
+function renderWaveLine(wave: WaveProgress, columns: number, width: number, digits: number, now: number): ScreenLine {
   const style = WAVE_STYLES[wave.state];
   return [
     [`  ${WAVE_STATES[wave.state].sign} ${fitTo(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
@@ -259,8 +241,7 @@ function renderFailureLines({ failures, counts }: Progress, maxLines: number): S
     MAX_NAME,
     Math.max(...visibleFailures.map(({ name }) => columnsOf(sanitizeToWidth(name, MAX_NAME)))),
   );
-  const heading =
-    visibleFailures.length < counts.failed ? `Failed last, of ${number(counts.failed)}` : "Failed";
+  const heading = visibleFailures.length < counts.failed ? `Failed last, of ${number(counts.failed)}` : "Failed";
   return renderScreenSection(
     heading,
     visibleFailures.map(({ name, error }) => [
@@ -282,8 +263,7 @@ const HEADING_ROWS = 2;
 
 /** A bar such as `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. Every count above zero is visible. */
 function renderProgressBar(counts: ProgressCounts, total: number, width: number): ScreenLine {
-  const getWidth = (count: number) =>
-    count === 0 ? 0 : Math.max(1, Math.round((count / Math.max(1, total)) * width));
+  const getWidth = (count: number) => (count === 0 ? 0 : Math.max(1, Math.round((count / Math.max(1, total)) * width)));
   const failed = getWidth(counts.failed);
   const skipped = Math.min(getWidth(counts.skipped), width - failed);
   const running = Math.min(getWidth(counts.running), width - failed - skipped);

@@ -251,11 +251,7 @@ export class ProgressModel implements Progress {
   }
 
   /** Records the pace up to now, before the counts change. */
-  #recordConcurrency(
-    { pace, counts, durations }: MutableWaveProgress,
-    host: MutableHostProgress,
-    atMs: number,
-  ): void {
+  #recordConcurrency({ pace, counts, durations }: MutableWaveProgress, host: MutableHostProgress, atMs: number): void {
     if (Number.isNaN(atMs)) return;
     const halfLifeMs = halfLife(durations);
     pace.pass(atMs, counts.running, counts.left > 0, halfLifeMs);
@@ -348,8 +344,7 @@ function getOrAddHost(wave: MutableWaveProgress, name: string): MutableHostProgr
  * that only get the events.
  */
 function resumeWave(wave: MutableWaveProgress): void {
-  if (wave.state === "stopped")
-    wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
+  if (wave.state === "stopped") wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
   // The health check runs again.
   if (wave.health?.isWell === false) delete wave.health;
 }

@@ -1,10 +1,4 @@
-import {
-  type Durations,
-  halfLife,
-  type Progress,
-  type RunningTenant,
-  type WaveProgress,
-} from "./progress-model";
+import { type Durations, halfLife, type Progress, type RunningTenant, type WaveProgress } from "./progress-model";
 
 /** The estimated remaining time of a rollout. */
 export interface TimeLeft {
@@ -31,9 +25,7 @@ export function timeLeft(progress: Progress, nowMs: number): TimeLeft | undefine
     const concurrency = getConcurrency(wave, nowMs);
     // A limit that keeps this wave below its maximum will affect the next waves too.
     const isLimited =
-      wave.maxConcurrent > 1 &&
-      concurrency !== undefined &&
-      concurrency < wave.maxConcurrent * SATURATION_RATIO;
+      wave.maxConcurrent > 1 && concurrency !== undefined && concurrency < wave.maxConcurrent * SATURATION_RATIO;
     if (isLimited) maxConcurrency = Math.min(maxConcurrency, Math.max(concurrency, 1));
     if (wave.state === "done") continue;
     const workTimeMs = estimateWorkMs(
@@ -68,10 +60,7 @@ function estimateWorkMs(
   const running = [...progress.running.values()].filter(({ wave: waveName }) => waveName === wave.name);
   if (counts.left + running.length === 0) return 0;
   const agesMs = running.map((tenant) => getAgeMs(tenant, nowMs));
-  const usualTenantMs = estimateUsualMs(
-    durations.count >= MIN_SAMPLES ? durations : progress.durations,
-    agesMs,
-  );
+  const usualTenantMs = estimateUsualMs(durations.count >= MIN_SAMPLES ? durations : progress.durations, agesMs);
   if (usualTenantMs === undefined) return undefined;
   // A tenant that takes longer than usual counts as nearly finished.
   const remainingAgesMs = agesMs.map((ms) => Math.max(0, usualTenantMs - ms));

@@ -71,10 +71,7 @@ export async function workOnPgBoss(
   try {
     for (let slot = 0; slot < concurrency; slot++) await startSlot();
     await waitForAbort(stopping, aborted);
-    await Promise.race([
-      boss.offWork(QUEUE, { wait: true }),
-      waitForAbort(aborted).then(() => sleep(RETRY_DELAY_MS)),
-    ]);
+    await Promise.race([boss.offWork(QUEUE, { wait: true }), waitForAbort(aborted).then(() => sleep(RETRY_DELAY_MS))]);
   } finally {
     leases.close();
     await closeQueue(boss);

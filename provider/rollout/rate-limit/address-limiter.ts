@@ -56,8 +56,7 @@ export class AddressLimiter {
    */
   permitsFor(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
     const address = canonicalizeAddress(baseUrl);
-    const bucket =
-      this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
+    const bucket = this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);
     return {
       take: () => bucket.take(isAllowed),
@@ -90,11 +89,7 @@ class TokenBucket {
   #untold: number | undefined;
   #isTelling = false;
 
-  constructor(
-    address: string,
-    tokensPerSecond: number | undefined,
-    options: Required<AddressLimiterOptions>,
-  ) {
+  constructor(address: string, tokensPerSecond: number | undefined, options: Required<AddressLimiterOptions>) {
     this.#address = address;
     this.#tokensPerSecond = tokensPerSecond;
     this.#options = options;
@@ -217,10 +212,7 @@ class TokenBucket {
   async #readPause(): Promise<void> {
     const { database } = this.#options;
     const requestedAt = this.#now();
-    const [row] = await database.query(READ_PAUSE_SQL[database.dialect], [
-      this.#address,
-      ...this.#clock(requestedAt),
-    ]);
+    const [row] = await database.query(READ_PAUSE_SQL[database.dialect], [this.#address, ...this.#clock(requestedAt)]);
     if (row === undefined) this.#lookedAt = requestedAt;
     else this.#learn(row, this.#getClockOffset(row, requestedAt));
   }
@@ -235,11 +227,7 @@ class TokenBucket {
         const pauseMs = this.#untold - now;
         this.#untold = undefined;
         if (pauseMs > 0) {
-          await database.query(SET_PAUSE_SQL[database.dialect], [
-            this.#address,
-            pauseMs,
-            ...this.#clock(now),
-          ]);
+          await database.query(SET_PAUSE_SQL[database.dialect], [this.#address, pauseMs, ...this.#clock(now)]);
         }
       }
     } catch {

@@ -33,9 +33,7 @@ export async function startPermitServer(
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    serveSocket(socket, (token, baseUrl) =>
-      limiter.permitsFor(baseUrl, () => !socket.destroyed && isAllowed(token)),
-    );
+    serveSocket(socket, (token, baseUrl) => limiter.permitsFor(baseUrl, () => !socket.destroyed && isAllowed(token)));
   });
   await listenOn(server, address);
   server.unref();

@@ -45,10 +45,7 @@ export async function permitsForReading(
 }
 
 /** Opens the journal's database, which shares the limits. If it can't be written, as on a full disk, opens one in memory. */
-async function openLimitDatabase(
-  journalUrl: string | undefined,
-  log: (line: string) => void,
-): Promise<Database> {
+async function openLimitDatabase(journalUrl: string | undefined, log: (line: string) => void): Promise<Database> {
   const url = journalUrl ?? DEFAULT_JOURNAL;
   const reason = isPostgres(url) || existsSync(url) ? undefined : unwritableReason(url);
   const database = reason === undefined ? await openDatabase(url, { log }) : undefined;

@@ -138,16 +138,11 @@ export const REMEDIED: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
  * @param action a more specific action than the one for the error code.
  * @param nextCommands undefined for a tenant that could not be planned.
  */
-export function adviceOn(
-  code: string,
-  action: string | undefined,
-  nextCommands: NextCommands | undefined,
-): string {
+export function adviceOn(code: string, action: string | undefined, nextCommands: NextCommands | undefined): string {
   const remedy = REMEDIES[code] ?? { act: "See the message, and mend its cause" };
   const firstStep = action ?? remedy.act;
   if (nextCommands === undefined) return `${firstStep}; then plan the rollout anew.`;
-  if (action !== undefined || remedy.isAnew !== true)
-    return `${firstStep}; then go on: \`${nextCommands.resume}\`.`;
+  if (action !== undefined || remedy.isAnew !== true) return `${firstStep}; then go on: \`${nextCommands.resume}\`.`;
   return `${firstStep}. This rollout keeps its files and its plan, so begin a new one after that: \`${nextCommands.anew}\`.`;
 }
 

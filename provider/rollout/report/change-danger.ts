@@ -14,11 +14,7 @@ export function reportedTransition({
 /** Ranks a change by its effect and its alarms in plans: 0 for the most dangerous. */
 export function rankChange(
   transition: Transition,
-  {
-    danger,
-    accepted,
-    warning,
-  }: { readonly danger: number; readonly accepted: number; readonly warning: number },
+  { danger, accepted, warning }: { readonly danger: number; readonly accepted: number; readonly warning: number },
 ): number {
   if (danger > 0) return 0;
   if (isDangerous(transition)) return dangerRank(transition);

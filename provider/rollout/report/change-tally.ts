@@ -53,9 +53,7 @@ export class ChangeTally {
    * the order of a plan. The order doesn't depend on which tenant was planned first.
    */
   get changes(): readonly SharedChange[] {
-    const rankedChanges = [...this.#changesByKey.values()].map(
-      (change) => [buildSortKey(change), change] as const,
-    );
+    const rankedChanges = [...this.#changesByKey.values()].map((change) => [buildSortKey(change), change] as const);
     return rankedChanges
       .sort(([one], [other]) => {
         const index = one.findIndex((part, index) => part !== other[index]);
@@ -97,15 +95,7 @@ type MutableSharedChange = Omit<SharedChange, "tenants" | "alarms"> & {
 const MAX_CHANGES = 20_000;
 
 /** Returns a sort key, which is compared part by part, in ascending order. */
-function buildSortKey({
-  alarms,
-  tenants,
-  first,
-  sign,
-  kind,
-  list,
-  value,
-}: SharedChange): readonly (number | string)[] {
+function buildSortKey({ alarms, tenants, first, sign, kind, list, value }: SharedChange): readonly (number | string)[] {
   const alarmRank = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
   return [
     rankChange(reportedTransition({ sign, kind, ...(list === undefined ? {} : { list }) }), alarms),

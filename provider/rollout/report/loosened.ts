@@ -26,8 +26,7 @@ export function sharedLoosenings(tenants: readonly TenantReport[]): readonly Sha
 export function looseningWords({ what, tenants: [, ...otherTenants] }: SharedLoosening): Words {
   if (otherTenants.length === 0) return [sentence(what)];
   const names = otherTenants.slice(0, MAX_NAMES).map((name): Words => [given(name)]);
-  const suffix =
-    otherTenants.length > MAX_NAMES ? `, and ${number(otherTenants.length - MAX_NAMES)} more` : "";
+  const suffix = otherTenants.length > MAX_NAMES ? `, and ${number(otherTenants.length - MAX_NAMES)} more` : "";
   return say`${sentence(what)}; the same in ${join(names, ", ")}${suffix}`;
 }
 

@@ -10,14 +10,7 @@ import { REPORT_STYLE } from "./report-style";
 import { throughOf } from "./rollout-headline";
 import { skippedWords } from "./skip-words";
 import { type RolloutWords, rolloutWords, type StateWords } from "./state-words";
-import {
-  leftOut,
-  leftOutText,
-  plannedText,
-  type ToldRollout,
-  toldRollout,
-  touchedWords,
-} from "./told-rollout";
+import { leftOut, leftOutText, plannedText, type ToldRollout, toldRollout, touchedWords } from "./told-rollout";
 import { type WaveTimes, waveTimes } from "./wave-times";
 import { waveStateWords, waveWords } from "./wave-words";
 
@@ -114,10 +107,7 @@ function renderOverridesHtml({ tenants }: RolloutReport): Html | undefined {
 }
 
 /** Renders the time of each wave's work and of the waiting after it, as bars on one time axis. */
-function renderTimelineHtml(
-  { waves }: RolloutReport,
-  times: ReadonlyMap<string, WaveTimes>,
-): Html | undefined {
+function renderTimelineHtml({ waves }: RolloutReport, times: ReadonlyMap<string, WaveTimes>): Html | undefined {
   const startedWaves = waves.flatMap((wave) => {
     const startMs = Date.parse(wave.startedAt ?? "");
     const { workMs = 0, lastAt = "" } = times.get(wave.name) ?? {};
@@ -213,10 +203,7 @@ function renderFailuresHtml(failedTenants: readonly AnchoredTenant[]): Html | un
 ${failedTenants.map((tenant) => renderTenantHtml(tenant, failedTenants.length <= MAX_DETAILED))}</ul></section>`;
 }
 
-function renderTenantsHtml(
-  { waves }: RolloutReport,
-  byWave: ReadonlyMap<string, readonly AnchoredTenant[]>,
-): Html {
+function renderTenantsHtml({ waves }: RolloutReport, byWave: ReadonlyMap<string, readonly AnchoredTenant[]>): Html {
   return html`<section><h2>Tenants</h2>${waves.map((wave) => {
     const waveTenants = (byWave.get(wave.name) ?? []).filter(({ tenant }) => tenant.state !== "failed");
     if (waveTenants.length === 0) return undefined;

@@ -42,8 +42,7 @@ export function reportMarkdown(
   report: RolloutReport,
   { limit = 65_536, mark = ROLLOUT_MARK }: ReportMarkdownOptions = {},
 ): string {
-  if (!(limit >= MIN_LIMIT))
-    throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  if (!(limit >= MIN_LIMIT)) throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
   const view = toldRollout(report);
   const head = `${mark}\n${renderReportHeadMarkdown(report, view)}`;
   const footer = `Digest: ${markdownCode(report.digest, 100)}\n`;
@@ -83,9 +82,7 @@ function buildReportSections(report: RolloutReport, { failures }: ToldRollout): 
     ...(skipped.length === 0 ? [] : [(maxBytes: number) => renderSkippedMarkdown(skipped, maxBytes)]),
     ...(overrides.length === 0 ? [] : [(maxBytes: number) => loosenedMarkdown(overrides, maxBytes)]),
     ...(waves.length === 0 ? [] : [(maxBytes: number) => renderWaveTable(report, labels, maxBytes)]),
-    ...(otherTenants.length === 0
-      ? []
-      : [(maxBytes: number) => renderTenantTable(otherTenants, labels, maxBytes)]),
+    ...(otherTenants.length === 0 ? [] : [(maxBytes: number) => renderTenantTable(otherTenants, labels, maxBytes)]),
     ...(tenants.length === 0 ? [] : [(maxBytes: number) => keysMarkdown(tenants, maxBytes)]),
   ];
 }
@@ -151,16 +148,12 @@ function renderFailure(tenant: TenantReport): string {
   return [`#### ✗ ${markdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
 }
 
-function renderSkippedMarkdown(
-  skippedTenants: NonNullable<RolloutReport["skipped"]>,
-  maxBytes: number,
-): string {
+function renderSkippedMarkdown(skippedTenants: NonNullable<RolloutReport["skipped"]>, maxBytes: number): string {
   return `${filled(
     `### ${skippedHeading(skippedTenants)}\n\n`,
     [
       skippedTenants.map(
-        (skippedTenant) => () =>
-          `- ${markdownWords(skippedWords(skippedTenant), { limit: 500 }).trimEnd()}\n`,
+        (skippedTenant) => () => `- ${markdownWords(skippedWords(skippedTenant), { limit: 500 }).trimEnd()}\n`,
       ),
     ],
     maxBytes - 1,
@@ -186,9 +179,7 @@ function renderFailureLine({ name, error }: TenantReport): string {
 function renderWaveTable(report: RolloutReport, labels: RolloutWords, maxBytes: number): string {
   const times = waveTimes(report);
   const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
-  const rows = report.waves.map(
-    (wave) => () => `${renderWaveRow(wave, labels, times.get(wave.name)?.workMs)}\n`,
-  );
+  const rows = report.waves.map((wave) => () => `${renderWaveRow(wave, labels, times.get(wave.name)?.workMs)}\n`);
   return `${filled(head, [rows], maxBytes, (hiddenCount) => `… and ${number(hiddenCount)} more waves.\n`)}\n`;
 }
 
@@ -235,8 +226,7 @@ function renderTenantRowMarkdown(tenant: TenantReport, labels: RolloutWords, lim
   const changes = visible.map(
     (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${valueWords(change.value)}`,
   );
-  const changeTexts: Words[] =
-    limit === 0 || hiddenCount === 0 ? changes : [...changes, [leftOutText(hiddenCount)]];
+  const changeTexts: Words[] = limit === 0 || hiddenCount === 0 ? changes : [...changes, [leftOutText(hiddenCount)]];
   return markdownRow([
     say`${sign} ${given(tenant.name)} ${word}`,
     [given(tenant.wave)],

@@ -48,11 +48,7 @@ export async function reportOf(
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
-export async function pastReport(
-  journal: JournalReader,
-  id: string,
-  isLocked: boolean,
-): Promise<RolloutReport> {
+export async function pastReport(journal: JournalReader, id: string, isLocked: boolean): Promise<RolloutReport> {
   return (await readRecordedRollout(journal, id, isLocked)).report;
 }
 
@@ -63,11 +59,7 @@ interface RecordedRollout {
   readonly report: RolloutReport;
 }
 
-async function readRecordedRollout(
-  journal: JournalReader,
-  id: string,
-  isLocked: boolean,
-): Promise<RecordedRollout> {
+async function readRecordedRollout(journal: JournalReader, id: string, isLocked: boolean): Promise<RecordedRollout> {
   const record = await journal.record(id);
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
@@ -107,10 +99,7 @@ async function readRecordedRollout(
       const waveTenants = tenants.filter((tenant) => tenant.wave === index);
       return {
         name,
-        state:
-          ENDED_STATES.has(state) && wave.state !== "done" && wave.state !== "pending"
-            ? "stopped"
-            : wave.state,
+        state: ENDED_STATES.has(state) && wave.state !== "done" && wave.state !== "pending" ? "stopped" : wave.state,
         tenants: waveTenants.length,
         counts: countsOf(waveTenants),
         maxConcurrent,
@@ -160,18 +149,12 @@ function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: Rol
     ...(worker === undefined ? {} : { worker }),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
     ...(finishedAtMs === undefined ? {} : { finishedAt: iso(finishedAtMs) }),
-    ...(startedAtMs === undefined || finishedAtMs === undefined
-      ? {}
-      : { durationMs: finishedAtMs - startedAtMs }),
+    ...(startedAtMs === undefined || finishedAtMs === undefined ? {} : { durationMs: finishedAtMs - startedAtMs }),
   };
 }
 
 /** The states in which a rollout has ended early, so that its unfinished waves count as stopped. */
-const ENDED_STATES: ReadonlySet<RolloutState> = new Set<RolloutState>([
-  "stopped",
-  "abandoned",
-  "rolled-back",
-]);
+const ENDED_STATES: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
 
 /** Lists the next steps for a rollout. The commands suit the present state of the journal. */
 export async function adviceOn(
@@ -193,9 +176,7 @@ export async function adviceOn(
       ];
     case "stopped":
       return [
-        adviseResume(
-          "Once the cause is mended, go on: what failed is tried again, and what is done stays done:",
-        ),
+        adviseResume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
         ...(await adviseRollback(journal, record, commands)),
       ];
     case "running":
@@ -207,16 +188,10 @@ export async function adviceOn(
       // Repeats the rollback with the same revision.
       const [, revision] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
       const isRegular = spec.rollsBack === undefined && spec.task === undefined;
-      const unmanaged = isRegular
-        ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined)
-        : [];
+      const unmanaged = isRegular ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined) : [];
       return [
         ...(canRetry
-          ? [
-              adviseResume(
-                "Once their causes are mended, try the failed tenants again, by the files of then:",
-              ),
-            ]
+          ? [adviseResume("Once their causes are mended, try the failed tenants again, by the files of then:")]
           : []),
         ...(unplanned > 0
           ? [
@@ -269,9 +244,7 @@ async function adviseSkips(
   }
   const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
   if (skippedNames.size === 0) return advice;
-  const activeSkips = [...(await standingSkips(database, spec)).values()].filter(({ name }) =>
-    skippedNames.has(name),
-  );
+  const activeSkips = [...(await standingSkips(database, spec)).values()].filter(({ name }) => skippedNames.has(name));
   if (activeSkips.length === 0) return advice;
   const names = activeSkips.slice(0, MAX_COMMAND_NAMES).map(({ name }) => name);
   return [
@@ -289,8 +262,7 @@ function adviseAbandon(
   tenants: readonly TenantRecord[],
   commands: RolloutCommands,
 ): readonly Advice[] {
-  if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error)))
-    return [];
+  if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error))) return [];
   return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.abandon(id) }];
 }
 

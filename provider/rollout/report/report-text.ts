@@ -58,11 +58,7 @@ const TONE_STYLES: Readonly<Record<RolloutMood, Style>> = {
 const INDENT = 2;
 
 /** Shows the tenants that a person chose to skip. */
-export function skippedOf(
-  page: Paper,
-  { skipped = [] }: Pick<RolloutReport, "skipped">,
-  limit: number,
-): void {
+export function skippedOf(page: Paper, { skipped = [] }: Pick<RolloutReport, "skipped">, limit: number): void {
   if (skipped.length === 0) return;
   page.heading([skippedHeading(skipped)], "yellow");
   for (const skippedTenant of skipped.slice(0, limit)) {
@@ -125,10 +121,7 @@ function writeReportWaves(page: Paper, report: RolloutReport, limit: number): vo
   const visibleWaves = waveReports.slice(0, limit);
   const times = waveTimes(report);
   const labels = rolloutWords(report);
-  const nameWidth = Math.min(
-    MAX_NAME,
-    Math.max(...visibleWaves.map(({ name }) => columnsOf(printable(name)))),
-  );
+  const nameWidth = Math.min(MAX_NAME, Math.max(...visibleWaves.map(({ name }) => columnsOf(printable(name)))));
   const doneWidth = Math.max(...visibleWaves.map((wave) => formatWaveProgress(wave).length));
   for (const wave of visibleWaves) {
     const { sign, word } = labels.waves[wave.state];
@@ -140,8 +133,7 @@ function writeReportWaves(page: Paper, report: RolloutReport, limit: number): vo
       style: WAVE_STYLES[wave.state] ?? "blue",
     });
   }
-  if (waveReports.length > limit)
-    page.text([`… and ${number(waveReports.length - limit)} more`], { indent: INDENT });
+  if (waveReports.length > limit) page.text([`… and ${number(waveReports.length - limit)} more`], { indent: INDENT });
 }
 
 const MAX_NAME = 24;

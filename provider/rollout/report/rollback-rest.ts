@@ -63,8 +63,7 @@ export async function adviceOnRest(
 }
 
 /** The advice for tenants that the targets file no longer names. */
-export const RESTORE =
-  "Restore the tenant in the targets file, or remove what the rollout did in the console.";
+export const RESTORE = "Restore the tenant in the targets file, or remove what the rollout did in the console.";
 
 /** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
 export function keptText(tenants: readonly Pick<SkippedTenant, "name" | "reason">[]): string {

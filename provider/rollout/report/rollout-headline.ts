@@ -29,8 +29,7 @@ function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutR
       if (activeWave === undefined) return reasonText;
       if (activeWave.state === "checking")
         return say`The health of the wave ${given(activeWave.name)} is being checked.`;
-      const untilText: Words =
-        activeWave.soakUntil === undefined ? [] : say` until ${timeWords(activeWave.soakUntil)}`;
+      const untilText: Words = activeWave.soakUntil === undefined ? [] : say` until ${timeWords(activeWave.soakUntil)}`;
       return say`The wave ${given(activeWave.name)} is through, and soaks${untilText}.`;
     }
     default:
@@ -68,9 +67,7 @@ function describeProgress({
     const { done, unchanged, failed } = counts;
     const untouchedTenants = tenants.filter(({ left = [] }) => left.length > 0).length;
     const untouchedText =
-      untouchedTenants === 0
-        ? ""
-        : ` In ${counted(untouchedTenants, "tenant")} something stays, as its plan told.`;
+      untouchedTenants === 0 ? "" : ` In ${counted(untouchedTenants, "tenant")} something stays, as its plan told.`;
     return say`It changed ${done} of ${counted(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - finishedCount} are still to do.${untouchedText}`;
   }
   const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
@@ -100,7 +97,5 @@ function describeProgress({
 
 /** Finds the tenants that don't hold all of their previous state, because somebody changed them after the rollout. */
 function findChangedTenants(tenants: readonly TenantReport[]): readonly TenantReport[] {
-  return tenants.filter(
-    ({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"),
-  );
+  return tenants.filter(({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"));
 }

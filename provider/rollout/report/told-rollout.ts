@@ -56,11 +56,7 @@ export function toldRollout(report: RolloutReport): ToldRollout {
 /** Formats the number of changes in a tenant's plan: `+3 ~1 -2`. Empty if there are none. */
 export function plannedText({ planned }: Pick<TenantReport, "planned">): string {
   const { added, changed, removed } = planned;
-  return [
-    added > 0 && `+${number(added)}`,
-    changed > 0 && `~${number(changed)}`,
-    removed > 0 && `-${number(removed)}`,
-  ]
+  return [added > 0 && `+${number(added)}`, changed > 0 && `~${number(changed)}`, removed > 0 && `-${number(removed)}`]
     .filter((part) => part !== false)
     .join(" ");
 }
@@ -136,9 +132,7 @@ function describeTenantStates(report: RolloutReport): Words {
   const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isInState("unchanged")(tenant));
   const partialTexts = [
     ...(failed.length > 0 ? [`${number(failed.length)} that failed`] : []),
-    ...(skipped.length > 0
-      ? [`${number(skipped.length)} that ${skipped.length === 1 ? "is" : "are"} skipped`]
-      : []),
+    ...(skipped.length > 0 ? [`${number(skipped.length)} that ${skipped.length === 1 ? "is" : "are"} skipped`] : []),
     ...(unfinishedTenants.length > 0
       ? [
           `${number(unfinishedTenants.length)} that ${unfinishedTenants.length === 1 ? "was" : "were"} begun and not finished`,
@@ -176,14 +170,7 @@ function describeUnmanagedAllows(report: RolloutReport): Words {
   return say`${counted(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${number(risky)} of them risky` : ""}: ${enumerate(texts)}.`;
 }
 
-function listRolloutDetails({
-  id,
-  startedAt,
-  finishedAt,
-  rollsBack,
-  task,
-  createdAt,
-}: RolloutReport): Words[] {
+function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): Words[] {
   const durationMs = between(startedAt, finishedAt);
   const startTime = startedAt ?? createdAt;
   return [

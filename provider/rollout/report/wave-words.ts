@@ -9,16 +9,11 @@ export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: Roll
 }
 
 /** Formats the details of a wave, beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
-export function waveWords(
-  { counts, tolerated, health }: WaveReport,
-  { tenants: labels }: RolloutWords,
-): Words {
+export function waveWords({ counts, tolerated, health }: WaveReport, { tenants: labels }: RolloutWords): Words {
   const parts = STATES.filter((state) => counts[state] > 0).map((state): Words => {
     const count = `${number(counts[state])} ${labels[state].word}`;
     return [state === "failed" && tolerated > 0 ? `${count} (${number(tolerated)} tolerated)` : count];
   });
   const summary = enumerate(parts);
-  return health === undefined || health.isWell
-    ? summary
-    : say`${summary}; unhealthy: ${sentence(health.message)}`;
+  return health === undefined || health.isWell ? summary : say`${summary}; unhealthy: ${sentence(health.message)}`;
 }

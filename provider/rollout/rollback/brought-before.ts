@@ -19,9 +19,7 @@ export async function broughtBefore(
   const tenants = await journal.tenants(id);
   const appliedChanges = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(getChangeKeys));
   // A tenant may have had another name then.
-  const untouched = new Set(
-    tenants.filter(({ state }) => state === "unchanged").map(({ target }) => target.stack),
-  );
+  const untouched = new Set(tenants.filter(({ state }) => state === "unchanged").map(({ target }) => target.stack));
   const steps: Advice[] = [];
   for (const earlier of await journal.records()) {
     if (untouched.size === 0) break;
@@ -45,7 +43,5 @@ export async function broughtBefore(
 }
 
 function getChangeKeys({ summary }: TenantRecord): string[] {
-  return (summary?.changes ?? []).map(({ sign, kind, list = "", value }) =>
-    JSON.stringify([sign, kind, list, value]),
-  );
+  return (summary?.changes ?? []).map(({ sign, kind, list = "", value }) => JSON.stringify([sign, kind, list, value]));
 }

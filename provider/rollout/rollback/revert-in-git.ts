@@ -34,9 +34,7 @@ export async function revertInGit(journal: Journal, id: string): Promise<readonl
   const lineTexts = visibleLines.map(([location, { what }]) => `${location} (${what})`);
   const linesText = `${lineTexts.join(", ")}${more === undefined ? "" : `, … and ${more}`}`;
   const reason = `What was rolled back still stands in ${linesText}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
-  const repositories = new Set(
-    [...lines.keys()].map((location) => repositoryOfFile(getFileOfLocation(location))),
-  );
+  const repositories = new Set([...lines.keys()].map((location) => repositoryOfFile(getFileOfLocation(location))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why: reason }];
   const commits = await findCommits(repository, [...lines.keys()]);
@@ -97,10 +95,7 @@ interface Commit {
 }
 
 /** The commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no repository. */
-async function findCommits(
-  repository: string,
-  lines: readonly string[],
-): Promise<readonly Commit[] | undefined> {
+async function findCommits(repository: string, lines: readonly string[]): Promise<readonly Commit[] | undefined> {
   const commitsByHash = new Map<string, Commit>();
   try {
     for (const location of lines) {

@@ -92,20 +92,9 @@ export async function rollbackOf(
   );
   const selectedTargets = selectTargets(comparison.targets, selection);
   const excludedTenants = new Map([...replaced, ...comparison.leftOut]);
-  const { targets: presentTargets, leftOut } = excludeMissingTargets(
-    id,
-    selectedTargets,
-    excludedTenants,
-    selection,
-  );
+  const { targets: presentTargets, leftOut } = excludeMissingTargets(id, selectedTargets, excludedTenants, selection);
   const context = { commands, source: spec.source };
-  const { targets, skipped = [] } = await withoutSkipped(
-    journal.database,
-    spec,
-    presentTargets,
-    selection,
-    context,
-  );
+  const { targets, skipped = [] } = await withoutSkipped(journal.database, spec, presentTargets, selection, context);
   // A tenant may have another name by now.
   const currentTargets = new Map(targets.map((target) => [target.stack, target]));
   const selectedTenants = startedTenants.filter(({ target }) => currentTargets.has(target.stack));
@@ -121,9 +110,7 @@ export async function rollbackOf(
     );
   }
   const restoredNames = new Set(tenantsToRestore.map(({ target }) => target.stack));
-  const remaining = selectedTenants.filter(
-    (tenant) => hasFile(tenant) || restoredNames.has(tenant.target.stack),
-  );
+  const remaining = selectedTenants.filter((tenant) => hasFile(tenant) || restoredNames.has(tenant.target.stack));
   const records = new Map(remaining.map((tenant) => [tenant.target.stack, tenant]));
   const currentName = new Map(
     remaining.map(({ name, target }) => [name, currentTargets.get(target.stack)?.name ?? name]),
@@ -224,8 +211,7 @@ function excludeMissingTargets(
   });
   const targets = selectedTargets.filter(({ stack }) => !excludedStacks.has(stack));
   const excludedByName = excludedTenants.filter(({ name }) => only.includes(name));
-  const refusedTargets =
-    excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
+  const refusedTargets = excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
   if (refusedTargets.length === 0) return { targets, leftOut: excludedTenants };
   const reasons = refusedTargets.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
   const suffixLines = refusedTargets.length > 5 ? [`… and ${refusedTargets.length - 5} more.`] : [];

@@ -22,8 +22,7 @@ export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRe
         type,
         scope,
       }));
-  const buildRemovalLimits = (count: number) =>
-    count === 0 ? {} : { maxRemovals: count, maxRemovalFraction: 1 };
+  const buildRemovalLimits = (count: number) => (count === 0 ? {} : { maxRemovals: count, maxRemovalFraction: 1 });
   return stringify(
     {
       version: 1,

@@ -141,7 +141,6 @@ function encodeEntryWithRisk(
     standing.acceptRisk ?? (declaredAs === undefined ? undefined : readEntry(key, declaredAs)?.acceptRisk);
   const entry = readEntry(key, list);
   const isRisky =
-    entry !== undefined &&
-    risksOf({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
+    entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
   return textOfEntry({ ...standing, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
 }

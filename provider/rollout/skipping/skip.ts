@@ -107,8 +107,7 @@ export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Pr
   const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
   const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
   return [...skips.values()].filter(
-    ({ name, stack }) =>
-      rolloutStacks.has(stack) || (skippedNames.has(name) && declared?.has(stack) !== false),
+    ({ name, stack }) => rolloutStacks.has(stack) || (skippedNames.has(name) && declared?.has(stack) !== false),
   );
 }
 
@@ -146,10 +145,7 @@ function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<Who
 }
 
 /** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent the end of a skip. */
-function readSkipScope({
-  file,
-  environment,
-}: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
+function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
   readonly names?: ReadonlyMap<string, string>;
 } {
   try {

@@ -37,8 +37,7 @@ export async function withoutSkipped(
   if (excludedSkips.length === 0) return { targets };
   const excludedByName = excludedSkips.filter(({ name }) => only.includes(name));
   const remaining = targets.filter(({ stack }) => !activeSkips.has(stack));
-  const refusedSkips =
-    excludedByName.length > 0 ? excludedByName : remaining.length === 0 ? excludedSkips : [];
+  const refusedSkips = excludedByName.length > 0 ? excludedByName : remaining.length === 0 ? excludedSkips : [];
   if (refusedSkips.length > 0) throw buildSkippedError(refusedSkips, commands, source);
   return { targets: remaining, skipped: excludedSkips.map(skippedTenant) };
 }
@@ -48,8 +47,7 @@ const MAX_LISTED = 5;
 
 function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
   const skipTexts = skips.slice(0, MAX_LISTED).map(skipText);
-  const suffix =
-    skips.length > MAX_LISTED ? `; and ${counted(skips.length - MAX_LISTED, "more tenant")}` : "";
+  const suffix = skips.length > MAX_LISTED ? `; and ${counted(skips.length - MAX_LISTED, "more tenant")}` : "";
   const names = skips.slice(0, MAX_LISTED).map(({ name }) => name);
   return new RolloutError(
     "ERR_ROLLOUT_SKIPPED",

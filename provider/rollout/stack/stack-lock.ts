@@ -75,8 +75,7 @@ export function isLeftBehind(
   const startedAtMs = processes.startedAtMs(pid);
   const mayBePulumi = /pulumi/i.test(processes.nameOf(pid) ?? "pulumi");
   return (
-    startedAtMs !== undefined &&
-    startedAtMs > sinceMs + (mayBePulumi ? CLOCK_TOLERANCE_MS : ROUNDING_TOLERANCE_MS)
+    startedAtMs !== undefined && startedAtMs > sinceMs + (mayBePulumi ? CLOCK_TOLERANCE_MS : ROUNDING_TOLERANCE_MS)
   );
 }
 
@@ -86,9 +85,7 @@ const LOCAL_PROCESSES: Processes = {
   nameOf(pid) {
     const command = readProc(`${pid}/cmdline`)?.split("\0")[0];
     // Empty for processes that have just ended, and possibly for those of other users.
-    return command === undefined || command === ""
-      ? undefined
-      : `${command} ${readProc(`${pid}/comm`) ?? ""}`;
+    return command === undefined || command === "" ? undefined : `${command} ${readProc(`${pid}/comm`) ?? ""}`;
   },
   startedAtMs(pid) {
     const ticks = startOf(pid);

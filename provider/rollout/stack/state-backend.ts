@@ -50,8 +50,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, projectDirectory: s
   }
   // The engine runs in another directory.
   const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(configuredUrl)?.[1];
-  const url =
-    relativePath === undefined ? configuredUrl : `file://${resolve(projectDirectory, relativePath)}`;
+  const url = relativePath === undefined ? configuredUrl : `file://${resolve(projectDirectory, relativePath)}`;
   const directory = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
   if (directory !== undefined && !existsSync(directory)) {
     throw new ConfigurationError(
@@ -137,16 +136,7 @@ function formatOrganization(environment: NodeJS.ProcessEnv): string {
  * The query parameters that identify a location. Different prefixes of a bucket, tables of a database, or endpoints of a bucket name
  * hold different stacks.
  */
-const IDENTIFYING_PARAMETERS = [
-  "endpoint",
-  "prefix",
-  "storage_account",
-  "domain",
-  "host",
-  "port",
-  "dbname",
-  "table",
-];
+const IDENTIFYING_PARAMETERS = ["endpoint", "prefix", "storage_account", "domain", "host", "port", "dbname", "table"];
 
 /** Returns the location in a URL without any credentials, so that it is safe to display. */
 function formatBackendLocation(url: string): string {

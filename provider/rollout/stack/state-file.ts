@@ -65,8 +65,7 @@ export function readStackState(
   backendFiles: Omit<StackFiles, "stack">,
 ): { readonly isThere: boolean; readonly known?: KnownLists; readonly marker?: StackMarker } | undefined {
   const state = readStateFile({ ...backendFiles, stack });
-  if (state === undefined)
-    return isStateFileMissing({ ...backendFiles, stack }) ? { isThere: false } : undefined;
+  if (state === undefined) return isStateFileMissing({ ...backendFiles, stack }) ? { isThere: false } : undefined;
   try {
     const known = knownLists(state, stack, resource ?? onlySettings(state) ?? name);
     return { isThere: true, known, ...withoutUndefined({ marker: readStackMarker(state) }) };

@@ -86,9 +86,7 @@ function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory
   const lockFiles = locked.flatMap((one) => {
     const lockDirectory = lockFolder({ backend, project, stack: one });
     const isLeft = (name: string): boolean =>
-      name.endsWith(".json")
-        ? !isJson(join(lockDirectory, name))
-        : stack !== undefined && name.endsWith(".tmp");
+      name.endsWith(".json") ? !isJson(join(lockDirectory, name)) : stack !== undefined && name.endsWith(".tmp");
     return listNames(lockDirectory)
       .filter(isLeft)
       .map((name) => join(lockDirectory, name));

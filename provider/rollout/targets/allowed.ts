@@ -87,9 +87,7 @@ export class Allowed {
     const isAllowed = this.#commands.some(
       (allowedCommand) =>
         allowedCommand.length === command.length &&
-        allowedCommand.every(
-          (word, index) => (name === undefined ? word : named(word, name)) === command[index],
-        ),
+        allowedCommand.every((word, index) => (name === undefined ? word : named(word, name)) === command[index]),
     );
     const value = JSON.stringify(command);
     return isAllowed ? [] : [{ by: "command", what: value, told: `the command ${quote(value, 300)}` }];
@@ -116,9 +114,7 @@ export class Allowed {
 export function commandEnvironment(environment: Environment): NodeJS.ProcessEnv {
   const allowedPatterns = parsePatterns(COMMAND_VARIABLES_VARIABLE, environment);
   const keyPatterns = [...KEY_VARIABLE_PATTERNS, ...parsePatterns(ALLOWING.environment, environment)];
-  const allowedVariables = Object.entries(environment).filter(([name]) =>
-    matchesPattern(name, allowedPatterns),
-  );
+  const allowedVariables = Object.entries(environment).filter(([name]) => matchesPattern(name, allowedPatterns));
   const variables = Object.entries({
     ...leanEnvironment(environment),
     ...Object.fromEntries(allowedVariables),
@@ -148,8 +144,7 @@ function parsePatterns(variable: string, environment: Environment): readonly str
 
 /** Parses paths of directories and single files. */
 function parseDirectories(environment: Environment): readonly string[] {
-  const directories =
-    environment[ALLOWING.file]?.split(delimiter).filter((directory) => directory !== "") ?? [];
+  const directories = environment[ALLOWING.file]?.split(delimiter).filter((directory) => directory !== "") ?? [];
   return directories.map((directory) => realPath(resolve(directory)));
 }
 

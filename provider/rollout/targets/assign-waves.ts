@@ -13,9 +13,7 @@ export class UnassignedTargetsError extends EmailSecurityError {
   /** @param targets the tenants without a wave; at least one. */
   constructor(targets: readonly Target[]) {
     const isSingle = targets.length === 1;
-    const lines = targets
-      .slice(0, MAX_LISTED)
-      .map((target) => `  ${lineText(target.place)}: ${formatTarget(target)}`);
+    const lines = targets.slice(0, MAX_LISTED).map((target) => `  ${lineText(target.place)}: ${formatTarget(target)}`);
     const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
     const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
     super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));

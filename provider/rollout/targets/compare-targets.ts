@@ -32,9 +32,7 @@ export function compareTargets(
     followsStacks = false,
   }: { readonly ignoreSettings?: boolean; readonly followsStacks?: boolean } = {},
 ): TargetComparison {
-  const byStack = new Map(
-    followsStacks ? declaredTargets.targets.map((target) => [target.stack, target]) : [],
-  );
+  const byStack = new Map(followsStacks ? declaredTargets.targets.map((target) => [target.stack, target]) : []);
   const byName = new Map(declaredTargets.targets.map((target) => [target.name, target]));
   const excludedStacks = new Map<string, string>();
   const notes: string[] = [];
@@ -49,9 +47,7 @@ export function compareTargets(
     if (currentTarget === undefined || reason !== undefined) return target;
     const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
-      notes.push(
-        `${quote(target.name)} is now called ${quote(name)} (${lineText(place)}): its stack is the same.`,
-      );
+      notes.push(`${quote(target.name)} is now called ${quote(name)} (${lineText(place)}): its stack is the same.`);
     }
     if (!isDeepStrictEqual(key, target.key)) {
       notes.push(
@@ -96,8 +92,7 @@ function explainChange(target: Target, currentTarget: Target, ignoreSettings: bo
   const locationText = lineText(currentTarget.place);
   const formatChange = (label: string, plannedValue: string, currentValue: string): string =>
     `its ${label} is now ${quote(currentValue)} (${locationText}), and the rollout was planned for ${quote(plannedValue)}`;
-  if (currentTarget.baseUrl !== target.baseUrl)
-    return formatChange("address", target.baseUrl, currentTarget.baseUrl);
+  if (currentTarget.baseUrl !== target.baseUrl) return formatChange("address", target.baseUrl, currentTarget.baseUrl);
   if (currentTarget.stack !== target.stack) return formatChange("stack", target.stack, currentTarget.stack);
   if (!ignoreSettings && currentTarget.settings !== target.settings) {
     return formatChange("settings file", target.settings, currentTarget.settings);

@@ -19,13 +19,10 @@ export function compareWaves(
   const wavesNow = assignCurrentWaves(targets, declaredTargets);
   if (wavesNow === undefined) return "some of its tenants are in no wave now";
   const waveBefore = mapTenantsToWaves(recordedWaves);
-  const movedTenants = [...mapTenantsToWaves(wavesNow)].filter(
-    ([name, wave]) => waveBefore.get(name) !== wave,
-  );
+  const movedTenants = [...mapTenantsToWaves(wavesNow)].filter(([name, wave]) => waveBefore.get(name) !== wave);
   const [first] = movedTenants;
   if (first !== undefined) {
-    const suffix =
-      movedTenants.length === 1 ? "" : `, and ${movedTenants.length - 1} more are in another wave`;
+    const suffix = movedTenants.length === 1 ? "" : `, and ${movedTenants.length - 1} more are in another wave`;
     return `${quote(first[0])} is in the wave ${quote(first[1])} now${suffix}`;
   }
   const byName = new Map(wavesNow.map((wave) => [wave.name, wave]));
@@ -33,9 +30,7 @@ export function compareWaves(
     const waveNow = byName.get(wave.name);
     return waveNow !== undefined && !isDeepStrictEqual(getWaveConditions(waveNow), getWaveConditions(wave));
   });
-  return (
-    changed && `the wave ${quote(changed.name)} has another gate, soak, health check or closed hours now`
-  );
+  return changed && `the wave ${quote(changed.name)} has another gate, soak, health check or closed hours now`;
 }
 
 function assignCurrentWaves(

@@ -111,12 +111,7 @@ export type KeptKey =
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file doesn't permit such an
  * edit.
  */
-export function renameTenant(
-  text: string,
-  currentName: string,
-  name: string,
-  retainedFields: KeptSettings,
-): string {
+export function renameTenant(text: string, currentName: string, name: string, retainedFields: KeptSettings): string {
   const hasRetained = Object.keys(retainedFields).length > 0;
   return editTargetsText(
     text,
@@ -129,8 +124,7 @@ export function renameTenant(
       const renamed = fullText.slice(0, start) + yamlText(name, { inFlow: true }) + fullText.slice(end);
       const shift = renamed.length - fullText.length;
       const fieldTexts = Object.entries(retainedFields).map(
-        ([field, value]) =>
-          `${field}: ${typeof value === "string" ? formatFlowText(value) : formatKeySource(value)}`,
+        ([field, value]) => `${field}: ${typeof value === "string" ? formatFlowText(value) : formatKeySource(value)}`,
       );
       if (!hasRetained) return renamed;
       const { value } = pair;
@@ -145,9 +139,7 @@ export function renameTenant(
         const trailing = renamed.slice(insertOffset);
         const isEmpty = value.items.length === 0;
         const insertion = ` ${fieldTexts.join(", ")}${isEmpty ? " " : ","}`;
-        return (
-          renamed.slice(0, insertOffset) + insertion + (isEmpty ? trailing.replace(/^\s*/, "") : trailing)
-        );
+        return renamed.slice(0, insertOffset) + insertion + (isEmpty ? trailing.replace(/^\s*/, "") : trailing);
       }
       if (!isNull(value)) throw buildEditError(NOT_EDITABLE_MESSAGE);
       const colonOffset = renamed.indexOf(":", end + shift) + 1;
@@ -256,34 +248,21 @@ function getTenantLines(
   const [start, end] = getPairSpan(pair);
   const column = columnOf(text, start);
   const lineStart = lineStartOf(text, start);
-  if (text.slice(lineStart, start).trim() !== "")
-    throw buildEditError("its tenants don't stand on lines of their own");
+  if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't stand on lines of their own");
   const previousEnd = index === 0 ? 0 : getPairSpan(map.items[index - 1] as Pair)[1];
-  const startOffset = aboveComments(
-    text,
-    lineStart,
-    column,
-    previousEnd === 0 ? 0 : lineEndAfter(text, previousEnd),
-  );
+  const startOffset = aboveComments(text, lineStart, column, previousEnd === 0 ? 0 : lineEndAfter(text, previousEnd));
   const endOffset = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
   return { from: startOffset, until: endOffset, column };
 }
 
 /** Adds a tenant below the last one, in the same style. */
-function insertBelowLast(
-  text: string,
-  map: YAMLMap,
-  name: string,
-  tenant: WrittenTenant,
-  lineEnd: string,
-): string {
+function insertBelowLast(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, lineEnd: string): string {
   const lastIndex = map.items.length - 1;
   const { from, until, column } = getTenantLines(text, map, lastIndex);
   const { value } = map.items[lastIndex] as Pair;
   const isFlow = isMap(value) && value.flow === true;
   const hasBlankLine = lastIndex > 0 && new RegExp(`${lineEnd}${lineEnd}$`).test(text.slice(0, from));
-  const innerIndent =
-    isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
+  const innerIndent = isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
   const flowLine = `${" ".repeat(column)}${yamlText(name)}: ${renderFlow(tenant)}${lineEnd}`;
   const fitsOnLine = isFlow && flowLine.length <= MAX_LINE_LENGTH;
   const insertion = fitsOnLine ? flowLine : renderBlock(name, tenant, column, innerIndent, lineEnd);
@@ -308,9 +287,7 @@ function renderBlock(
   const { baseUrl, keyVariable, settings, stack, labels } = tenant;
   const lines = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${yamlText(baseUrl)}`]),
-    ...(keyVariable === undefined
-      ? []
-      : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
+    ...(keyVariable === undefined ? [] : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
     ...(settings === undefined ? [] : [`settings: ${yamlText(settings)}`]),
     ...(stack === undefined ? [] : [`stack: ${yamlText(stack)}`]),
     ...(labels === undefined ? [] : [`labels: ${renderFlowLabels(labels)}`]),
@@ -338,13 +315,7 @@ function renderFlowLabels(labels: Readonly<Record<string, string>>): string {
 }
 
 /** The same as it is read back. */
-function toPlainData({
-  baseUrl,
-  keyVariable,
-  settings,
-  stack,
-  labels,
-}: WrittenTenant): Record<string, unknown> {
+function toPlainData({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
   if (keyVariable !== undefined) data["key"] = { environment: keyVariable };

@@ -31,8 +31,7 @@ export const match = z
         labelValueSchema,
         z
           .array(labelValueSchema, {
-            error: ({ input }) =>
-              missingOr(input, "a text, in quotes where it is a number, or a list of such"),
+            error: ({ input }) => missingOr(input, "a text, in quotes where it is a number, or a list of such"),
           })
           .min(1, "is an empty list, which nothing matches; write a value"),
       ],
@@ -40,6 +39,4 @@ export const match = z
     ),
     mapping("labels and their values, as { ring: canary }"),
   )
-  .describe(
-    "Labels that a tenant must have, each one of the given values. All tenants that are left, when left out.",
-  );
+  .describe("Labels that a tenant must have, each one of the given values. All tenants that are left, when left out.");

@@ -21,11 +21,7 @@ export async function lintAll(paths: readonly string[], options: ReadOptions = {
       ? { findings: [], files: [], tops: [], tenants: [], included: [], isPartial: false }
       : lintFiles(settingsPaths, options);
   return {
-    findings: [
-      ...missingFindings(),
-      ...targetsResults.flatMap(({ findings }) => findings),
-      ...settingsResult.findings,
-    ],
+    findings: [...missingFindings(), ...targetsResults.flatMap(({ findings }) => findings), ...settingsResult.findings],
     files: [...targetsResults.flatMap(({ files }) => files), ...settingsResult.files],
     tops: settingsResult.tops,
     tenants: settingsResult.tenants,

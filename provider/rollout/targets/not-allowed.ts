@@ -99,9 +99,7 @@ function formatAllowSetting(
   const requestedValues = disallowedOfKind.map(({ what }) => what);
   const currentValue = environment[variable] ?? "";
   const formatSetting = (separator: string, values: readonly string[]): readonly string[] => {
-    const combinedValue = [...(currentValue.trim() === "" ? [] : [currentValue]), ...new Set(values)].join(
-      separator,
-    );
+    const combinedValue = [...(currentValue.trim() === "" ? [] : [currentValue]), ...new Set(values)].join(separator);
     return [`  ${variable}=${shellWord(combinedValue)}`];
   };
   switch (kind) {

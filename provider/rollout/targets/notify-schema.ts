@@ -5,20 +5,15 @@ import { flag, mapping, missingOr } from "./value-schemas";
 const receiverSchema = z.strictObject(
   {
     events: z
-      .array(
-        z.enum(NOTICE_KINDS, { error: ({ input }) => missingOr(input, `one of ${NOTICE_KINDS.join(", ")}`) }),
-        { error: ({ input }) => missingOr(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
-      )
+      .array(z.enum(NOTICE_KINDS, { error: ({ input }) => missingOr(input, `one of ${NOTICE_KINDS.join(", ")}`) }), {
+        error: ({ input }) => missingOr(input, `a list of ${NOTICE_KINDS.join(", ")}`),
+      })
       .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
       .describe("What it is told of. Everything, when left out.")
       .optional(),
-    changes: flag
-      .describe("Whether it is told what changes, and not just how much. false when left out.")
-      .optional(),
+    changes: flag.describe("Whether it is told what changes, and not just how much. false when left out.").optional(),
   },
-  mapping(
-    "what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone",
-  ),
+  mapping("what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone"),
 );
 
 export const notify = z

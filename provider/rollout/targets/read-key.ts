@@ -32,10 +32,7 @@ export interface KeyOptions {
  * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) if there is no key, or a header can't carry it. The message names the tenant, the source
  * and the fix.
  */
-export async function readKey(
-  target: Target,
-  { environment, timeoutMs = 30_000 }: KeyOptions,
-): Promise<string> {
+export async function readKey(target: Target, { environment, timeoutMs = 30_000 }: KeyOptions): Promise<string> {
   const { key: source } = target;
   refuseNotAllowed(target.place.file, [target], [], environment);
   const fail: FailFunction = (reason, advice) => {
@@ -86,16 +83,13 @@ export function nameOf(source: KeySource): string {
 }
 
 function getKeyAdvice(source: KeySource): string {
-  if (source.from === "environment")
-    return "Set it to the tenant's API key, or name another source under `key`.";
-  if (source.from === "file")
-    return "Write the tenant's API key into it, or name another source under `key`.";
+  if (source.from === "environment") return "Set it to the tenant's API key, or name another source under `key`.";
+  if (source.from === "file") return "Write the tenant's API key into it, or name another source under `key`.";
   return "It must print the tenant's API key, alone on one line, and end with 0.";
 }
 
 function readFileText(path: string, fail: FailFunction): string {
-  const advice =
-    "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
+  const advice = "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
   try {
     return readPlainFile(path, MAX_BYTES).toString("utf8");
   } catch (error) {
@@ -112,8 +106,7 @@ function runKeyCommand(
   fail: FailFunction,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const advice =
-      "Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.";
+    const advice = "Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.";
     const rejectWith = (reason: string): void => {
       try {
         fail(reason, advice);
@@ -131,10 +124,7 @@ function runKeyCommand(
     try {
       const child = execFile(program, args, options, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
-        else
-          rejectWith(
-            describeCommandFailure(error, timeoutMs) + extractErrorLine(stdout, stderr, environment),
-          );
+        else rejectWith(describeCommandFailure(error, timeoutMs) + extractErrorLine(stdout, stderr, environment));
       });
       // A command that asks for a password gets an end of input, instead of waiting forever.
       child.stdin?.end();

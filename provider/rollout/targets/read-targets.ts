@@ -26,8 +26,7 @@ export function readTargets(file: string, readFile?: (path: string) => string): 
   const targetsFindings = new TargetsFindings();
   const source = new TargetsSource(name, targetsFindings, readFile);
   const topPart = source.file(name, TARGETS_FILE);
-  if (topPart === undefined)
-    throw new TargetsFileError(file, inOrder(targetsFindings.list), existsSync(name));
+  if (topPart === undefined) throw new TargetsFileError(file, inOrder(targetsFindings.list), existsSync(name));
   const parts = [topPart, ...source.included(topPart)];
   const tenantTargets = new TenantTargets(name, targetsFindings);
   const targets = parts.flatMap((part) => tenantTargets.targetsOf(part, topPart));

@@ -96,9 +96,7 @@ const RENAME_ADVICE =
 
 function formatOtherTenantMessage(groups: readonly SameTargets[], outcome: string): string {
   const summary =
-    groups.length === 1
-      ? "A key opens another tenant than its own"
-      : "Keys open other tenants than their own";
+    groups.length === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
   const last = groups.some(({ known }) => known.length > 0) ? RENAME_ADVICE : "This run found";
   return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
 }
@@ -151,8 +149,7 @@ export function findSameTargets(
   const identities = new Map<Target | RememberedTenant, TenantIdentity>(readings);
   for (const [stack, tenant] of recordedByStack)
     if (!confirmedStacks.has(stack)) identities.set(tenant, tenant.identity);
-  const isReadTarget = (candidate: Target | RememberedTenant): candidate is Target =>
-    readings.has(candidate as Target);
+  const isReadTarget = (candidate: Target | RememberedTenant): candidate is Target => readings.has(candidate as Target);
   /** Whether a remembered name is only a former name of the same tenant. */
   const isOwnFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
     const recordedTenant = recordedByStack.get(stack);
@@ -160,9 +157,7 @@ export function findSameTargets(
   };
   const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(identities).map((group) => {
     const currentTargets = group.filter(isReadTarget);
-    const recordedTenants = group.filter(
-      (candidate): candidate is RememberedTenant => !isReadTarget(candidate),
-    );
+    const recordedTenants = group.filter((candidate): candidate is RememberedTenant => !isReadTarget(candidate));
     return {
       read: currentTargets,
       known: recordedTenants.filter(
@@ -176,8 +171,7 @@ export function findSameTargets(
     if (recordedTenant === undefined || groupedTargets.has(target)) continue;
     const recordedTenants = [...recordedByStack.values()].filter(
       (otherTenant) =>
-        otherTenant !== recordedTenant &&
-        isReplacedBy(identity, recordedTenant.identity, otherTenant.identity),
+        otherTenant !== recordedTenant && isReplacedBy(identity, recordedTenant.identity, otherTenant.identity),
     );
     if (recordedTenants.length > 0) groups.push({ read: [target], known: recordedTenants });
   }
@@ -267,9 +261,7 @@ export async function findSameTargetsIn(
   const changedReadings = [...readings].filter(([target, identity]) => {
     const recordedTenant = recordedByStack.get(target.stack);
     return (
-      recordedTenant !== undefined &&
-      !foundTargets.has(target) &&
-      !isStillTenant(identity, recordedTenant.identity)
+      recordedTenant !== undefined && !foundTargets.has(target) && !isStillTenant(identity, recordedTenant.identity)
     );
   });
   const all = changedReadings.length === 0 ? recordedByStack : await readRecorded("all");

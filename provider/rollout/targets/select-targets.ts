@@ -47,9 +47,7 @@ export function selectTargets(
       ...except.map((pattern) => `not ${quote(pattern)}`),
     ].join(" and ");
     throw new SelectionError(
-      conditionTexts === ""
-        ? "There are no tenants."
-        : `No tenant is selected: none is ${conditionTexts} at once.`,
+      conditionTexts === "" ? "There are no tenants." : `No tenant is selected: none is ${conditionTexts} at once.`,
     );
   }
   return selected;
@@ -102,8 +100,7 @@ export function globOf(pattern: string): (name: string) => boolean {
   const suffix = middleSegments.pop();
   if (suffix === undefined) return (name) => name === pattern;
   return (name) => {
-    if (name.length < prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix))
-      return false;
+    if (name.length < prefix.length + suffix.length || !name.startsWith(prefix) || !name.endsWith(suffix)) return false;
     let offset = prefix.length;
     const suffixOffset = name.length - suffix.length;
     for (const segment of middleSegments) {

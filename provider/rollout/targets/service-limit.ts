@@ -47,11 +47,7 @@ export function servicesOf(
   return services;
 }
 
-function parseServiceAddress(
-  addressText: string,
-  place: Place,
-  findings: TargetsFindings,
-): string | undefined {
+function parseServiceAddress(addressText: string, place: Place, findings: TargetsFindings): string | undefined {
   try {
     // Accepts plain HTTP here, because this entry only sets a limit and no key is sent because of it.
     return checkBaseUrl(addressText, true);

@@ -60,11 +60,7 @@ export class TargetsSource {
       const name = join(dirname(source.file), path);
       const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
       if (isAlreadyRead) {
-        this.#findings.addError(
-          "include-twice",
-          `${quote(path)} is read already; take this line away`,
-          place,
-        );
+        this.#findings.addError("include-twice", `${quote(path)} is read already; take this line away`, place);
         return [];
       }
       return this.file(name, INCLUDED_FILE, place) ?? [];

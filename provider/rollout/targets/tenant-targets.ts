@@ -139,13 +139,8 @@ export class TenantTargets {
     const [unknownPlaceholder] = /\{\w*\}/.exec(filledText) ?? [];
     if (unknownPlaceholder === undefined) return filledText;
     // A real placeholder is short. Anything longer could be sensitive, so it isn't shown.
-    const placeholderText =
-      unknownPlaceholder.length > 20 ? "a placeholder that is none" : quote(unknownPlaceholder);
-    this.#findings.addError(
-      "placeholder",
-      `${field} holds ${placeholderText}; there are {name} and {NAME}`,
-      place,
-    );
+    const placeholderText = unknownPlaceholder.length > 20 ? "a placeholder that is none" : quote(unknownPlaceholder);
+    this.#findings.addError("placeholder", `${field} holds ${placeholderText}; there are {name} and {NAME}`, place);
     return undefined;
   }
 }

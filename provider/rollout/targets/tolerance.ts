@@ -33,13 +33,9 @@ export function overTolerance(
   waves: readonly WaveFailures[],
   rolloutTolerance: number = Number.POSITIVE_INFINITY,
 ): readonly string[] {
-  const exceededTolerances = waves
-    .filter(({ failed, tolerated }) => failed > tolerated)
-    .map(({ name }) => name);
+  const exceededTolerances = waves.filter(({ failed, tolerated }) => failed > tolerated).map(({ name }) => name);
   const totalFailed = waves.reduce((sum, { failed }) => sum + failed, 0);
-  return exceededTolerances.length === 0 && totalFailed > rolloutTolerance
-    ? ["the whole rollout"]
-    : exceededTolerances;
+  return exceededTolerances.length === 0 && totalFailed > rolloutTolerance ? ["the whole rollout"] : exceededTolerances;
 }
 
 /** Counts the tenants that fail during the planning. */

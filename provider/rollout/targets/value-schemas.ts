@@ -48,8 +48,7 @@ export const part = (min: number) => {
           .string()
           .regex(PERCENT_PATTERN, { error: formatTypeError })
           .refine(
-            (parsedInput) =>
-              min === 0 || !PERCENT_PATTERN.test(parsedInput) || Number.parseFloat(parsedInput) > 0,
+            (parsedInput) => min === 0 || !PERCENT_PATTERN.test(parsedInput) || Number.parseFloat(parsedInput) > 0,
             tooFewMessage,
           ),
       ],
@@ -57,9 +56,7 @@ export const part = (min: number) => {
     )
     .transform(
       (parsedInput): Tolerance =>
-        typeof parsedInput === "number"
-          ? { count: parsedInput }
-          : { percent: Number.parseFloat(parsedInput) },
+        typeof parsedInput === "number" ? { count: parsedInput } : { percent: Number.parseFloat(parsedInput) },
     );
 };
 
@@ -75,8 +72,7 @@ export const duration = (minMs: number, maxDuration: string) =>
     .refine(
       (parsedInput) =>
         !DURATION_PATTERN.test(parsedInput) ||
-        (parseDurationMs(parsedInput) >= minMs &&
-          parseDurationMs(parsedInput) <= parseDurationMs(maxDuration)),
+        (parseDurationMs(parsedInput) >= minMs && parseDurationMs(parsedInput) <= parseDurationMs(maxDuration)),
       {
         error: ({ input }) =>
           `is ${quote(input)}; write a time ${minMs === 0 ? "" : "of 1s or more, "}of at most ${maxDuration}`,

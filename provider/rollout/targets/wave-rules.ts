@@ -62,23 +62,13 @@ function explainNoMatch(match: NonNullable<WaveRule["match"]>, targets: readonly
 }
 
 function buildWaveRule(rawWave: RawWave): Omit<WaveRule, "place"> {
-  const {
-    name,
-    match,
-    take,
-    maxConcurrent = 1,
-    failureTolerance = { count: 0 },
-    soak = 0,
-    gate = false,
-  } = rawWave;
+  const { name, match, take, maxConcurrent = 1, failureTolerance = { count: 0 }, soak = 0, gate = false } = rawWave;
   return withoutUndefined({
     name,
     match:
       match === undefined
         ? undefined
-        : Object.fromEntries(
-            Object.entries(match).map(([label, values]) => [label, [values].flat()] as const),
-          ),
+        : Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()] as const)),
     take,
     maxConcurrent,
     failureTolerance,

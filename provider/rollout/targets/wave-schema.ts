@@ -13,9 +13,7 @@ const healthSchema = z
   .strictObject(
     {
       command: command("a program and its arguments, as [./check.sh]")
-        .describe(
-          "A program and its arguments, run without a shell in the working folder: it must end with 0.",
-        )
+        .describe("A program and its arguments, run without a shell in the working folder: it must end with 0.")
         .optional(),
       timeout: duration(1_000, "1d").describe("How long the command may take. 5m when left out.").optional(),
       threats: z
@@ -43,18 +41,16 @@ const healthSchema = z
     "checks nothing; write `command` or `threats`",
   );
 
-const hoursSchema = z
-  .string({ error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM) })
-  .check((context) => {
-    const parsedHours = readClosedHours(context.value);
-    if (typeof parsedHours === "string") {
-      context.issues.push({
-        code: "custom",
-        message: `${quote(context.value)} ${parsedHours}`,
-        input: context.value,
-      });
-    }
-  });
+const hoursSchema = z.string({ error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM) }).check((context) => {
+  const parsedHours = readClosedHours(context.value);
+  if (typeof parsedHours === "string") {
+    context.issues.push({
+      code: "custom",
+      message: `${quote(context.value)} ${parsedHours}`,
+      input: context.value,
+    });
+  }
+});
 
 const closedHoursSchema = z
   .union([hoursSchema, z.array(hoursSchema).min(1, "is an empty list; write hours, or take the line away")], {
@@ -76,13 +72,9 @@ export const wave = z.strictObject(
     name: name("What the wave is called."),
     match: match.optional(),
     take: part(1)
-      .describe(
-        "How many of those that match and are in no earlier wave: a count, or a percentage of all that match.",
-      )
+      .describe("How many of those that match and are in no earlier wave: a count, or a percentage of all that match.")
       .optional(),
-    maxConcurrent: wholeNumber(1)
-      .describe("How many tenants are changed at once. 1 when left out.")
-      .optional(),
+    maxConcurrent: wholeNumber(1).describe("How many tenants are changed at once. 1 when left out.").optional(),
     failureTolerance: part(0)
       .describe("How many tenants may fail: a count, or a percentage. 0 when left out.")
       .optional(),

@@ -121,11 +121,7 @@ export async function refuseSameKey(
  * @throws {OtherTenantError} if it seems to be an existing tenant, or its people have none of the own domains.
  * @throws {SettingsFileError} if the baseline's rules reject the contents of the tenant.
  */
-export function addTenantTo(
-  placedTenant: PlacedTenant,
-  observed: Observed,
-  options: AddOptions,
-): AddedTenant {
+export function addTenantTo(placedTenant: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
   const { target, before, after, isFirst } = placedTenant;
   const { file, today, host, ownDomains, baseline, facts, beside, standing, remembered, stack } = options;
   const readings = new Map([[target, identityOfObserved(target.baseUrl, observed)]]);

@@ -56,16 +56,12 @@ export function addedText(
       : [`${number(otherComment)} with another comment than ${baseline ?? "the baseline"} has keep theirs.`]),
     ...(automatic === 0
       ? []
-      : [
-          `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
-        ]),
+      : [`${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`]),
     ...avoided.map(
       ({ stack, why, isKept }) =>
         `It gets the stack ${target.stack} and not ${stack}: ${why}.${isKept ? ` If it is the same tenant all the same, remove \`stack\` from its lines in ${printable(target.place.file)} before its first rollout.` : ""}`,
     ),
-    ...(hasStack
-      ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`]
-      : []),
+    ...(hasStack ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`] : []),
     ...describeFirstRollout(plan, baseline, getRolloutSubject(hasStack)),
   ];
   const lines = sentences.flatMap((sentence) => hanging(0, excerpt(sentence, 2_000), width));
@@ -84,11 +80,7 @@ function getRolloutSubject(hasStack: boolean | undefined): string {
 }
 
 /** Describes the effects of the first rollout, in sentences. */
-function describeFirstRollout(
-  { changes, guards }: Plan,
-  baseline: string | undefined,
-  subject: string,
-): string[] {
+function describeFirstRollout({ changes, guards }: Plan, baseline: string | undefined, subject: string): string[] {
   if (guards.length > 0) {
     return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];
   }

@@ -37,10 +37,7 @@ export interface GoingStack {
   readonly marker?: StackMarker;
   readonly resource: string;
   /** Runs Pulumi on the stack, in a project that is laid out for it. Removes the lock of a killed run. */
-  readonly pulumi: (
-    args: readonly string[],
-    environment?: Readonly<Record<string, string>>,
-  ) => Promise<PulumiRun>;
+  readonly pulumi: (args: readonly string[], environment?: Readonly<Record<string, string>>) => Promise<PulumiRun>;
 }
 
 /**
@@ -115,14 +112,9 @@ export function planGoing(
   };
   const emptySettings = { ...settings, lists, entries: [], vips: [], expired: [] };
   const targetWithResource = { ...target, resource };
-  const plan = planOf(
-    targetWithResource,
-    emptySettings,
-    desiredOf(emptySettings, known, []),
-    observed,
-    host,
-    { accepting: {} },
-  );
+  const plan = planOf(targetWithResource, emptySettings, desiredOf(emptySettings, known, []), observed, host, {
+    accepting: {},
+  });
   // The user asked for the removal of everything, and confirmed it with the tenant's name.
   const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
   if (other === undefined) return { ...plan, guards };
@@ -165,8 +157,7 @@ export async function destroyStack(
  */
 export async function removeStack({ target, pulumi }: GoingStack, isForced: boolean): Promise<void> {
   const run = await pulumi(["stack", "rm", "--yes", ...(isForced ? ["--force"] : [])]);
-  if (run.code !== 0 && !/no stack named.*found/.test(run.stderr))
-    throw buildPulumiError(target, "removed", run);
+  if (run.code !== 0 && !/no stack named.*found/.test(run.stderr)) throw buildPulumiError(target, "removed", run);
 }
 
 function buildPulumiError({ name, stack }: Target, action: string, run: PulumiRun): RolloutError {

@@ -68,10 +68,7 @@ export async function refuseMarkedRollouts(
     const backend = stateBackend(environment, projectFolder(file));
     // Removing only the files must not require Pulumi.
     if (!isGoing && backend.url === undefined) return;
-    using locks = new Marks(
-      engineEnvironment(environment, keyVariablesOf(declaredTargets), backend),
-      backend.shown,
-    );
+    using locks = new Marks(engineEnvironment(environment, keyVariablesOf(declaredTargets), backend), backend.shown);
     const reader = database === undefined ? undefined : new JournalReader(database);
     for (const lock of await locks.read()) {
       const isOtherProject = lock.state !== "unreadable" && lock.project !== project;

@@ -103,9 +103,7 @@ export function placeTenant(request: AskedTenant): PlacedTenant {
  */
 export function freeStack(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
   // On many disks, files that differ only in case are one.
-  const taken = new Set(
-    [...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()),
-  );
+  const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
   for (let number = 1; ; number++) {
     const tail = number === 1 ? "" : `-${number}`;
     const stack = `${name.slice(0, LONGEST_NAME - tail.length)}${tail}`;
@@ -138,10 +136,7 @@ function formatErrors({ findings }: TargetsFileError): string {
 }
 
 /** The labels that put a tenant into a wave. */
-function getWaveLabels(
-  wave: string | undefined,
-  currentTargets: Targets | undefined,
-): Record<string, string> {
+function getWaveLabels(wave: string | undefined, currentTargets: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
   const rule = currentTargets?.waves.find((one) => one.name === wave);
   if (rule === undefined) {
@@ -149,9 +144,7 @@ function getWaveLabels(
     throw new ConfigurationError(`There is no wave ${quote(wave)}; there are: ${knownWaves}.`);
   }
   return Object.fromEntries(
-    Object.entries(rule.match ?? {}).flatMap(([label, values]) =>
-      values.slice(0, 1).map((value) => [label, value]),
-    ),
+    Object.entries(rule.match ?? {}).flatMap(([label, values]) => values.slice(0, 1).map((value) => [label, value])),
   );
 }
 
@@ -167,8 +160,7 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
       `${quote(name)} would be in the wave ${quote(assignedName)} and not in ${quote(requestedWave)}, which takes no more or comes later; nothing was written. See \`waves\` in ${quote(editedTargets.file, 300)}, or leave --wave away.`,
     );
   } catch (error) {
-    const isOnlyThisTenant =
-      error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
+    const isOnlyThisTenant = error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
     if (!isOnlyThisTenant) throw error;
     throw new ConfigurationError(
       `No wave would take ${quote(name)}, and nothing was written. Give it labels, as --label ring=canary, or --wave with one of: ${waves}.`,
@@ -217,9 +209,7 @@ function orConfigurationError(buildTarget: () => Target): Target {
     return buildTarget();
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    throw new ConfigurationError(
-      `What is given can't be used, and nothing was written: ${formatErrors(error)}.`,
-    );
+    throw new ConfigurationError(`What is given can't be used, and nothing was written: ${formatErrors(error)}.`);
   }
 }
 

@@ -74,30 +74,22 @@ async function planSettingsRemoval(
     files: [],
     told: [`${settingsPath} stays: ${reason}.`],
   });
-  const sameSettingsTarget = otherTargets.find(
-    (candidate) => resolve(candidate.settings) === resolve(settings),
-  );
+  const sameSettingsTarget = otherTargets.find((candidate) => resolve(candidate.settings) === resolve(settings));
   if (sameSettingsTarget !== undefined)
     return keepSettings(`it is the settings file of ${sameSettingsTarget.name} too`);
   const { read, unread } = standingTenants(otherTargets, today);
   const includingTenant = read.find((candidate) =>
     candidate.settings.files.some((file) => resolve(file) === resolve(settings)),
   );
-  if (includingTenant !== undefined)
-    return keepSettings(`the files of ${includingTenant.target.name} include it`);
+  if (includingTenant !== undefined) return keepSettings(`the files of ${includingTenant.target.name} include it`);
   const [first] = unread;
   if (first !== undefined) {
     return keepSettings(`${printable(first.settings)} can't be read, which may include it`);
   }
-  if (!(await isCommitted(settings)))
-    return keepSettings("git does not have it as it is, so nothing would keep it");
+  if (!(await isCommitted(settings))) return keepSettings("git does not have it as it is, so nothing would keep it");
   const [ownTenant] = standingTenants([{ settings } as Target], today).read;
-  const usedFiles = new Set(
-    read.flatMap((candidate) => candidate.settings.files.map((file) => resolve(file))),
-  );
-  const exclusiveIncludes = (ownTenant?.settings.files ?? [])
-    .slice(1)
-    .filter((file) => !usedFiles.has(resolve(file)));
+  const usedFiles = new Set(read.flatMap((candidate) => candidate.settings.files.map((file) => resolve(file))));
+  const exclusiveIncludes = (ownTenant?.settings.files ?? []).slice(1).filter((file) => !usedFiles.has(resolve(file)));
   const text = readerFrom(settings)(settings);
   return {
     files: [{ file: settings, before: text, after: "", does: "remove" }],

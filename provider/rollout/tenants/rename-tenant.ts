@@ -63,17 +63,14 @@ export function withRenamedTenant(file: string, currentName: string, name: strin
       `The stack ${quote(oldTarget?.stack ?? currentName)} belongs to the tenant ${quote(stackOwner.name)}, and nothing was changed. Two tenants can't share a stack.`,
     );
   }
-  const expectedTarget: Target =
-    oldTarget === undefined ? { ...target, stack: currentName } : { ...target, name };
+  const expectedTarget: Target = oldTarget === undefined ? { ...target, stack: currentName } : { ...target, name };
   const readFile = readerFrom(file);
   const targetsFile = target.place.file;
   const textBefore = readFile(targetsFile);
   const applyRename = (retainedFields: KeptSettings) => {
     const textAfter = renameTenant(textBefore, target.name, name, retainedFields);
-    const editedTargets = readWouldBe(
-      `With ${quote(name)} in the place of ${quote(target.name)}`,
-      file,
-      (path) => (resolve(path) === resolve(targetsFile) ? textAfter : readFile(path)),
+    const editedTargets = readWouldBe(`With ${quote(name)} in the place of ${quote(target.name)}`, file, (path) =>
+      resolve(path) === resolve(targetsFile) ? textAfter : readFile(path),
     );
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
@@ -130,10 +127,7 @@ function changedFields(
 }
 
 /** The fields of a tenant that declares everything itself. */
-function getRetainedFields(
-  { stack, baseUrl, key, settings }: Target,
-  targetsFile: string,
-): Required<KeptSettings> {
+function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFile: string): Required<KeptSettings> {
   const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
   const keySource: KeptKey =
     key.from === "environment"

@@ -49,14 +49,10 @@ export function standingTenants(
     if (inspection.draft === undefined) unreadable.push(target);
     else {
       const settings = inspection.draft;
-      const isIncludedDirectly = (file: string): boolean =>
-        inspection.includedAt.get(file)?.file === settings.files[0];
-      const sharedPaths = settings.files.filter(
-        (file) => isIncludedDirectly(file) && !isOwnFile(file, settings),
-      );
+      const isIncludedDirectly = (file: string): boolean => inspection.includedAt.get(file)?.file === settings.files[0];
+      const sharedPaths = settings.files.filter((file) => isIncludedDirectly(file) && !isOwnFile(file, settings));
       const sharedDomains = new Set(sharedPaths.flatMap(getOwnDomains));
-      const isOwnElement = ({ place }: Pick<DeclaredEntry, "place">): boolean =>
-        isOwnFile(place.file, settings);
+      const isOwnElement = ({ place }: Pick<DeclaredEntry, "place">): boolean => isOwnFile(place.file, settings);
       const ownDeclarations: OwnDeclarations = {
         domains: settings.ownDomains.filter((domain) => !sharedDomains.has(domain)),
         entries: settings.entries.filter(isOwnElement),
@@ -81,8 +77,7 @@ export function sharedFiles(
   const counts = countTenantsByValue(declaredTenants, ({ shared }) => shared);
   const isMajority = (count: number): boolean => count * 2 > declaredTenants.length + unreadable;
   const majorityFiles = [...counts].filter(([, count]) => isMajority(count)).map(([file]) => file);
-  const mayBeMajority =
-    unreadable > 0 && [0, ...counts.values()].some((count) => isMajority(count + unreadable));
+  const mayBeMajority = unreadable > 0 && [0, ...counts.values()].some((count) => isMajority(count + unreadable));
   return majorityFiles.length === 0 && mayBeMajority ? undefined : majorityFiles;
 }
 
@@ -100,9 +95,7 @@ export function knownAs(
   const vips = countTenantsByValue(declaredTenants, ({ own }) => own.vips);
   const entries = countTenantsByValue(declaredTenants, ({ own }) => own.entries.map(({ key }) => key));
   for (const { target, own } of declaredTenants) {
-    const domain = own.domains.find(
-      (ownDomain) => observedDomains.includes(ownDomain) && domains.get(ownDomain) === 1,
-    );
+    const domain = own.domains.find((ownDomain) => observedDomains.includes(ownDomain) && domains.get(ownDomain) === 1);
     if (domain !== undefined) {
       return {
         target,

@@ -18,11 +18,7 @@ export async function findTenantSkip(
 }
 
 /** Ends the skip of a tenant whose stack is gone. */
-export async function endTenantSkip(
-  database: Database,
-  skip: Skip,
-  environment: NodeJS.ProcessEnv,
-): Promise<void> {
+export async function endTenantSkip(database: Database, skip: Skip, environment: NodeJS.ProcessEnv): Promise<void> {
   await endSkips(database, [skip], { by: nameOfWho(environment), nowMs: Date.now() });
 }
 

@@ -67,9 +67,7 @@ export const threat = z
     sender_email: z.string(),
     sender_name: z.string(),
     sender_domain: z.string(),
-    sender_registry_date: z
-      .string()
-      .meta({ format: "date", description: "When the sender's domain was registered." }),
+    sender_registry_date: z.string().meta({ format: "date", description: "When the sender's domain was registered." }),
     source: z.string().describe("What found the threat: mail_flow or mailbox_scan."),
     subject: z.string(),
     threat_type: z.string(),
@@ -110,9 +108,7 @@ export const targetedEntity = z
   .object({ full_name: z.string(), job_title: z.string(), count_threats: count() })
   .meta({ id: "TargetedEntity" });
 
-export const threatTypeCount = z
-  .object({ type: z.string(), count_threats: count() })
-  .meta({ id: "ThreatTypeCount" });
+export const threatTypeCount = z.object({ type: z.string(), count_threats: count() }).meta({ id: "ThreatTypeCount" });
 
 export const hoursSaved = z
   .object({

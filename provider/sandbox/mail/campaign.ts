@@ -43,8 +43,7 @@ export function newCampaign(
     sender: sender.email,
     sender_domain: sender.domain,
   };
-  const fillTemplate = (text: string) =>
-    text.replace(/\{(\w+)\}/g, (_, word: string) => placeholders[word] ?? word);
+  const fillTemplate = (text: string) => text.replace(/\{(\w+)\}/g, (_, word: string) => placeholders[word] ?? word);
   const filledIndicators: ThreatIndicator[] = indicators.map((indicator) => ({
     indicator_type: indicator.indicator_type,
     explanation: fillTemplate(indicator.explanation),

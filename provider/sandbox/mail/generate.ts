@@ -65,11 +65,7 @@ function planMessages(plan: MailPlan, random: Random, now: number, domain: strin
     const start = workingMoment(random, now);
     const campaign = createCampaignAt(start);
     const size = Math.ceil(random.exponential(4));
-    for (
-      let n = 0, time = start;
-      n < size && remaining > 0;
-      n += 1, time += random.exponential(40 * MINUTE)
-    ) {
+    for (let n = 0, time = start; n < size && remaining > 0; n += 1, time += random.exponential(40 * MINUTE)) {
       const latest = now - MINUTE;
       send(campaign, Math.floor(Math.min(time, latest - random.number() * HOUR)), campaign.kind.recipients);
     }

@@ -85,15 +85,8 @@ export const kinds: readonly Kind[] = [
     sender: "impersonation",
     audience: "finance",
     recipients: 1,
-    subjects: [
-      "Are you at your desk?",
-      "Confidential: payment to arrange",
-      "Quick favour",
-      "Today's transfer",
-    ],
-    reasonings: [
-      "The sender uses the name of {leader} with an outside mailbox and asks for a payment out of course.",
-    ],
+    subjects: ["Are you at your desk?", "Confidential: payment to arrange", "Quick favour", "Today's transfer"],
+    reasonings: ["The sender uses the name of {leader} with an outside mailbox and asks for a payment out of course."],
     indicators: [
       {
         indicator_type: "display_name_impersonation",
@@ -190,11 +183,7 @@ export const kinds: readonly Kind[] = [
     sender: "look-alike",
     audience: "anyone",
     recipients: 4,
-    subjects: [
-      "Renew your second factor",
-      "Your parking permit for {company}",
-      "Benefits enrolment closes Friday",
-    ],
+    subjects: ["Renew your second factor", "Your parking permit for {company}", "Benefits enrolment closes Friday"],
     reasonings: ["An image holds a QR code that leads to a sign-in form, out of sight of link scanners."],
     indicators: [
       {
@@ -253,11 +242,7 @@ export const kinds: readonly Kind[] = [
     sender: "stranger",
     audience: "anyone",
     recipients: 3,
-    subjects: [
-      "Double your leads this quarter",
-      "Attendee list, {number} contacts",
-      "Re: our last conversation",
-    ],
+    subjects: ["Double your leads this quarter", "Attendee list, {number} contacts", "Re: our last conversation"],
     reasonings: ["Unasked-for advertising, sent to many who have nothing to do with one another."],
     indicators: [
       {

@@ -34,20 +34,13 @@ export function reportOf(
 }
 
 /** Creates a false report about harmless mail from a colleague, a partner or a newsletter. */
-export function unfoundedReport(
-  random: Random,
-  plan: MailPlan,
-  domain: string,
-  now: number,
-): GeneratedReport {
+export function unfoundedReport(random: Random, plan: MailPlan, domain: string, now: number): GeneratedReport {
   const individuals = plan.recipients.filter(({ isGroup }) => !isGroup);
   const candidates = individuals.length > 0 ? individuals : plan.recipients;
   const reporter = random.pick(candidates);
   const sender = random.chance(0.5) ? random.pick(candidates).email : "office@partner.example.com";
   const verdict = random.weighted(unfoundedVerdicts);
-  const others = [random.pick(candidates), random.pick(candidates)].filter(
-    ({ email }) => email !== reporter.email,
-  );
+  const others = [random.pick(candidates), random.pick(candidates)].filter(({ email }) => email !== reporter.email);
   return assembleReport(random, domain, now, workingMoment(random, now), {
     original_email_internet_message_id: newMessageId(random, domainOf(sender)),
     reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",

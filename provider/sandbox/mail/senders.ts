@@ -23,18 +23,7 @@ export interface Senders {
 const DAY = 86_400_000;
 
 const firstNames = ["Anna", "Carlos", "Emma", "Farid", "Julia", "Kenji", "Laura", "Milan", "Nadia", "Peter"];
-const lastNames = [
-  "Berg",
-  "Costa",
-  "Fischer",
-  "Ivanov",
-  "Jensen",
-  "Keller",
-  "Lopez",
-  "Moore",
-  "Rossi",
-  "Singh",
-];
+const lastNames = ["Berg", "Costa", "Fischer", "Ivanov", "Jensen", "Keller", "Lopez", "Moore", "Rossi", "Singh"];
 const roles = ["billing", "helpdesk", "it-support", "no-reply", "notifications", "security", "service"];
 const freeMailDomains = ["mail.example", "webmail.example", "freemail.test", "inbox.example.net"];
 const strangerDomains = [
@@ -47,12 +36,7 @@ const strangerDomains = [
   "supplier-portal.test",
   "xn--mller-kva.example",
 ];
-const newsletterDomains = [
-  "news.example.com",
-  "offers.example.org",
-  "digest.example",
-  "training.example.net",
-];
+const newsletterDomains = ["news.example.com", "offers.example.org", "digest.example", "training.example.net"];
 
 export function sendersAround(random: Random, companyDomain: string, now: number): Senders {
   const registrations = new Map<string, number>();

@@ -71,8 +71,7 @@ export function allowDenyEntryRoutes(
       description: "returns a page of the tenant's entries",
       query: listQuery,
       answer: () => settingsListOf(allowDenyEntry),
-      handle: ({ caller, query }) =>
-        settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+      handle: ({ caller, query }) => settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
     }),
     route({
       method: "POST",
@@ -98,8 +97,7 @@ export function allowDenyEntryRoutes(
       body: updateBody,
       answer: () => envelope(allowDenyEntry),
       refusals: { 404: unknownEntry, 409: collision },
-      handle: ({ caller, at, params, body: changes }) =>
-        success(store.update(caller, at, params["id"] ?? "", changes)),
+      handle: ({ caller, at, params, body: changes }) => success(store.update(caller, at, params["id"] ?? "", changes)),
     }),
     route({
       method: "DELETE",

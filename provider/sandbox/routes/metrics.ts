@@ -66,10 +66,7 @@ export function metricRoutes(store: ThreatStore): Route[] {
       description: "returns at most 5 entities by threat count in the period",
       query: z.object({
         days,
-        entity_type: z
-          .enum(["user", "group"])
-          .default("user")
-          .describe("entity type; a group is a shared mailbox"),
+        entity_type: z.enum(["user", "group"]).default("user").describe("entity type; a group is a shared mailbox"),
       }),
       answer: () => topItemsSchema(targetedEntity),
       handle: ({ caller, at, query }) =>

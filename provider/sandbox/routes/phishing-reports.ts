@@ -47,10 +47,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       answer: () => paginatedOf(phishingReport),
       handle({ caller, at, query }) {
         const pageWindow = window({ page: query.page, page_size: PAGE_SIZE });
-        return paginated(
-          query.page,
-          store.page(caller.tenantId, lookBack(at, query.minutes_ago), pageWindow),
-        );
+        return paginated(query.page, store.page(caller.tenantId, lookBack(at, query.minutes_ago), pageWindow));
       },
     }),
     route({
@@ -70,8 +67,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       summary: "reports by the Internet Message ID of the report email",
       description: "None for an unknown message.",
       params: {
-        internet_message_id:
-          "the Internet Message ID of the report email itself (the message the reporting user sent)",
+        internet_message_id: "the Internet Message ID of the report email itself (the message the reporting user sent)",
       },
       answer: () => envelope(z.array(phishingReport)),
       handle: ({ caller, at, params }) =>

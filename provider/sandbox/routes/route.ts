@@ -151,8 +151,7 @@ export function paginated<Item>(page: number, { items, total }: Page<Item>) {
 /** Builds the schema of a body. Unknown fields are errors, so a misspelt field is reported instead of lost. */
 export function body<Shape extends z.core.$ZodShape>(shape: Shape, unknownFields = "unknown field") {
   return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: ${unknownFields}` : undefined,
+    error: (issue) => (issue.code === "unrecognized_keys" ? `${issue.keys.join(", ")}: ${unknownFields}` : undefined),
   });
 }
 

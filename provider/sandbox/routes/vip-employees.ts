@@ -2,13 +2,7 @@ import { z } from "zod";
 import type { SandboxBehaviour } from "../contract/behaviour";
 import { canonicalMailbox } from "../contract/canonical";
 import { Refusal } from "../contract/errors";
-import {
-  type AddVipResult,
-  addVipResult,
-  removeVipResult,
-  vipEmployee,
-  vipStoredRow,
-} from "../contract/schemas";
+import { type AddVipResult, addVipResult, removeVipResult, vipEmployee, vipStoredRow } from "../contract/schemas";
 import type { VipEmployeeStore } from "../store/vip-employees";
 import {
   body,
@@ -66,8 +60,7 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
         "returns a page of the caller's VIP list, both employees detected automatically from job title and department and those added manually. Rows without a mailbox are returned last.",
       query: listQuery,
       answer: () => settingsListOf(vipEmployee),
-      handle: ({ caller, query }) =>
-        settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+      handle: ({ caller, query }) => settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
     }),
     route({
       method: "POST",

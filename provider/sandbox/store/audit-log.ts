@@ -76,9 +76,7 @@ export class AuditLog {
       tenantId,
       limit,
     );
-    return rows
-      .reverse()
-      .map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }));
+    return rows.reverse().map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }));
   }
 
   count(tenantId: number): number {

@@ -24,9 +24,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
     const database = connectSqlite(file);
     try {
       // Locked until the process ends: two sandboxes must not share a file.
-      database.exec(
-        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
-      );
+      database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
       transaction(database, () => migrate(database));
     } catch (cause) {
       database.close();

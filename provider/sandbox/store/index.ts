@@ -37,9 +37,7 @@ export function openStore(options: {
   at: string;
 }): Store {
   const scenario =
-    typeof options.scenario === "object"
-      ? options.scenario
-      : scenarioNamed(options.scenario ?? scenarioNames[0] ?? "");
+    typeof options.scenario === "object" ? options.scenario : scenarioNamed(options.scenario ?? scenarioNames[0] ?? "");
   const database = openDatabase(options.data, (newDatabase) => seed(newDatabase, scenario));
   try {
     if (options.scenario !== undefined) assertSeededScenario(database, scenario, options.data);

@@ -115,9 +115,7 @@ export class Mail {
     const insert = this.#database.prepare(
       `INSERT INTO ${table} (seq, tenant_id, ${columns.join(", ")}) VALUES (?, ?, ${values})`,
     );
-    const newest = first<{ seq: number | null }>(
-      this.#database.prepare(`SELECT max(seq) AS seq FROM ${table}`),
-    );
+    const newest = first<{ seq: number | null }>(this.#database.prepare(`SELECT max(seq) AS seq FROM ${table}`));
     let seq = newest?.seq ?? 0;
     return (row) => {
       seq += 1;

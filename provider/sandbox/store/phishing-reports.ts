@@ -17,12 +17,7 @@ export class PhishingReportStore {
   constructor(database: DatabaseSync, mail: Mail) {
     const columns = shownReportColumns.join(", ");
     this.#mail = mail;
-    this.#timeline = new Timeline<PhishingReport>(
-      database,
-      "phishing_reports",
-      "report_date",
-      shownReportColumns,
-    );
+    this.#timeline = new Timeline<PhishingReport>(database, "phishing_reports", "report_date", shownReportColumns);
     this.#byId = prepared(
       database,
       `SELECT ${columns}, recipients, email_content_url, response_content_url
@@ -41,11 +36,7 @@ export class PhishingReportStore {
   }
 
   /** Returns a page of reports, newest first. */
-  page(
-    tenantId: number,
-    period: Period,
-    pageWindow: { limit: number; offset: number },
-  ): Page<PhishingReport> {
+  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): Page<PhishingReport> {
     this.#mail.ensure(tenantId, period.until);
     return this.#timeline.page(tenantId, period, pageWindow);
   }

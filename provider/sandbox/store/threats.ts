@@ -33,10 +33,7 @@ export class ThreatStore {
         `SELECT day || 'T00:00:00.000Z' AS date, sum(threats) AS count_threats FROM (${buildCountsSql("threat_type")})
          GROUP BY day ORDER BY day DESC LIMIT :limit OFFSET :offset`,
       ),
-      dayCount: prepared(
-        database,
-        `SELECT count(DISTINCT day) AS total FROM (${buildCountsSql("threat_type")})`,
-      ),
+      dayCount: prepared(database, `SELECT count(DISTINCT day) AS total FROM (${buildCountsSql("threat_type")})`),
       topEntities: prepared(
         database,
         `SELECT full_name, job_title, count_threats FROM (
@@ -62,10 +59,7 @@ export class ThreatStore {
         `SELECT coalesce(sum(threats), 0) AS total FROM (${buildCountsSql("action_taken")})
          WHERE value NOT IN ('none', 'restored', 'released_from_quarantine')`,
       ),
-      inboxes: prepared(
-        database,
-        `SELECT count(DISTINCT value) AS total FROM (${buildCountsSql("recipient_email")})`,
-      ),
+      inboxes: prepared(database, `SELECT count(DISTINCT value) AS total FROM (${buildCountsSql("recipient_email")})`),
     };
   }
 

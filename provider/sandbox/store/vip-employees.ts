@@ -50,9 +50,7 @@ export class VipEmployeeStore {
     this.#audit = audit;
     this.#page = { asc: page(SORT_ORDERS.asc), desc: page(SORT_ORDERS.desc) };
     this.#count = database.prepare(`SELECT count(*) AS total ${list}`);
-    this.#find = database.prepare(
-      `SELECT ${STORED_COLUMNS} FROM employees WHERE tenant_id = ? AND email = ?`,
-    );
+    this.#find = database.prepare(`SELECT ${STORED_COLUMNS} FROM employees WHERE tenant_id = ? AND email = ?`);
     this.#setManual = database.prepare(
       `UPDATE employees SET source = 'manual', comment = ?, added_by = ?, date_added = ?, updated_at = ?
        WHERE tenant_id = ? AND email = ?`,
@@ -69,9 +67,7 @@ export class VipEmployeeStore {
       "INSERT INTO vip_exclusions (tenant_id, email, excluded_at, excluded_by) VALUES (?, ?, ?, ?)",
     );
     this.#removeExclusion = database.prepare("DELETE FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
-    this.#exclusions = database.prepare(
-      "SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email",
-    );
+    this.#exclusions = database.prepare("SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email");
   }
 
   page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): Page<VipEmployeeRow> {
@@ -106,9 +102,7 @@ export class VipEmployeeStore {
       }
       if (result.not_in_org.length > 0) return result;
 
-      const emailsToStore = behaviour.addStoresAutoDetected
-        ? [...result.added, ...detectedEmails]
-        : result.added;
+      const emailsToStore = behaviour.addStoresAutoDetected ? [...result.added, ...detectedEmails] : result.added;
       for (const email of emailsToStore) {
         this.#writeAudited(caller, at, "vip_employee.add", email, () => {
           if (behaviour.addClearsExclusion) this.#removeExclusion.run(caller.tenantId, email);

@@ -17,10 +17,7 @@ beforeAll(() => {
   mkdirSync(join(folder, "bin"));
   mkdirSync(join(folder, "settings"));
   writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
-  writeFileSync(
-    join(folder, "bin/email-security"),
-    `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`,
-  );
+  writeFileSync(join(folder, "bin/email-security"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`);
   chmodSync(join(folder, "bin/email-security"), 0o755);
 });
 

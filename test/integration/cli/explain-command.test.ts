@@ -10,12 +10,7 @@ it("leads with what happened, shows an example, causes and remedies, and ends in
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const { means, causes, remedies, next } = EXPLANATIONS.ERR_EXISTS;
   expect(stdout).toMatch(new RegExp(`^ERR_EXISTS\n${means}\n`));
-  const parts = [
-    "\nFor example\n  evil.example can't be created",
-    causes[0],
-    remedies[0],
-    `\nNext\n  ${next}\n`,
-  ];
+  const parts = ["\nFor example\n  evil.example can't be created", causes[0], remedies[0], `\nNext\n  ${next}\n`];
   const places = parts.map((part) => stdout.indexOf(part ?? ""));
   expect(places).toEqual([...places].sort((one, other) => one - other));
   expect(places).not.toContain(-1);

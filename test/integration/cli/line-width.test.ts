@@ -91,9 +91,7 @@ afterAll(async () => {
 
 /** The lines that are too long although they have a space to break at, outside of a command in backticks. */
 function breakableLines(text: string): string[] {
-  return text
-    .split("\n")
-    .filter((line) => columnsOf(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
+  return text.split("\n").filter((line) => columnsOf(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
 }
 
 const IN_FILE = ["--file", "settings/acme.yaml", "--dry-run"];

@@ -58,10 +58,7 @@ it("each verb says before anything else that what speaks to PostgreSQL is not th
 });
 
 it("`email-security lint` says of a targets file that its rollout could not begin", async () => {
-  const [here, elsewhere] = await Promise.all([
-    run(POSTGRES, "lint", "tenants.yaml"),
-    run({}, "lint", "tenants.yaml"),
-  ]);
+  const [here, elsewhere] = await Promise.all([run(POSTGRES, "lint", "tenants.yaml"), run({}, "lint", "tenants.yaml")]);
   expect(here.stdout).toBe(
     `${NO_POSTGRES.replace("error:", "warning:").replace("[ERR_MISSING_PACKAGE]", "(missing-package)")}1 warning in 2 files.\n`,
   );
@@ -69,10 +66,7 @@ it("`email-security lint` says of a targets file that its rollout could not begi
 });
 
 it("email-security doctor says what is not there, which is a fault only where somebody asks for it", async () => {
-  const [{ stdout: calm }, { stdout: asked }] = await Promise.all([
-    run({}, "doctor"),
-    run(POSTGRES, "doctor"),
-  ]);
+  const [{ stdout: calm }, { stdout: asked }] = await Promise.all([run({}, "doctor"), run(POSTGRES, "doctor")]);
   const lines = (output: string) =>
     output
       .replace(/\n {23}/g, " ")
@@ -96,9 +90,7 @@ it("another version than the one that this package was made for is as good as no
   const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
   await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
   const { stderr } = await run(POSTGRES, "rollout", "status");
-  expect(stderr).toMatch(
-    /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /,
-  );
+  expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /);
 });
 
 it("email-security doctor says of another @pulumi/pulumi than will do what every program says", async () => {

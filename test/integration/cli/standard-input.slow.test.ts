@@ -25,9 +25,7 @@ it("waits for who writes slowly, and leaves out blank lines and comments", async
 
 it("reads no more than a list can have", async () => {
   expect((await findFrom("cat /dev/zero")).stderr).toContain("What stands on standard input is too long.");
-  expect((await findFrom("yes a.example | head -n 50001")).stderr).toContain(
-    "There are more than 50000 values.",
-  );
+  expect((await findFrom("yes a.example | head -n 50001")).stderr).toContain("There are more than 50000 values.");
 });
 
 it("a table and a preview come from there as well, however slowly, and no more of them than is bearable", async () => {

@@ -77,9 +77,7 @@ describe("an answer is read leniently", () => {
   test("what a deletion, an edit and a removal answer may be bare", async () => {
     const bare = { results: {} };
     expect(await readingOf(bare, (client) => client.allowDenyEntries.delete("e1"))).toEqual({});
-    expect(await readingOf(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual(
-      {},
-    );
+    expect(await readingOf(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual({});
     expect(await readingOf(bare, (client) => client.vipEmployees.remove(["a@example.com"]))).toEqual({});
   });
 });
@@ -100,21 +98,9 @@ describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by
       "id: Invalid input: expected string, received number",
     ],
     ["no list", { id, entry_type, value }, "list: Invalid input: expected string, received undefined"],
-    [
-      "null for the list",
-      { id, list: null, entry_type, value },
-      "list: Invalid input: expected string, received null",
-    ],
-    [
-      "no type",
-      { id, list: onList, value },
-      "entry_type: Invalid input: expected string, received undefined",
-    ],
-    [
-      "no value",
-      { id, list: onList, entry_type },
-      "value: Invalid input: expected string, received undefined",
-    ],
+    ["null for the list", { id, list: null, entry_type, value }, "list: Invalid input: expected string, received null"],
+    ["no type", { id, list: onList, value }, "entry_type: Invalid input: expected string, received undefined"],
+    ["no value", { id, list: onList, entry_type }, "value: Invalid input: expected string, received undefined"],
   ])("%s", async (_name, row, what) => {
     const ofCreate = await failure(readingOf({ results: row }, create));
     expect(ofCreate).toMatchObject({
@@ -202,11 +188,7 @@ describe("not in the organization is one error, in whatever status and shape the
 
   test("one address, and more than ten", async () => {
     const add = (addresses: string[]) =>
-      failure(
-        readingOf({ results: { not_in_org: addresses } }, (client) =>
-          client.vipEmployees.add(["a@b.example"]),
-        ),
-      );
+      failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
     expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example is no mailbox of/);
     const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
     const error = (await add(many)) as Error & { addresses: string[] };

@@ -14,9 +14,7 @@ export function makeCertificate(hostname: string, [from, to] = [2000, 2100]): Ce
   const name = sequence(der(0x31, sequence(objectId("550403"), der(0x0c, Buffer.from(hostname)))));
   const time = (year: number) => der(0x18, Buffer.from(`${year}0101000000Z`));
   const alternativeNames = sequence(
-    isIPv4(hostname)
-      ? der(0x87, Buffer.from(hostname.split(".").map(Number)))
-      : der(0x82, Buffer.from(hostname)),
+    isIPv4(hostname) ? der(0x87, Buffer.from(hostname.split(".").map(Number))) : der(0x82, Buffer.from(hostname)),
   );
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),

@@ -24,12 +24,7 @@ type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
 
 describe("every refusal is a class with a stable code, and says what was tried, what came back and what to do", () => {
   test.each<[number, ErrorClass, string, string]>([
-    [
-      400,
-      client.BadRequestError,
-      "ERR_BAD_REQUEST",
-      "The service found the request invalid; nothing was changed.",
-    ],
+    [400, client.BadRequestError, "ERR_BAD_REQUEST", "The service found the request invalid; nothing was changed."],
     [
       401,
       client.AuthenticationError,
@@ -49,18 +44,8 @@ describe("every refusal is a class with a stable code, and says what was tried, 
       "Either it does not exist for this tenant, or this is not the service's address.",
     ],
     [409, client.ConflictError, "ERR_CONFLICT", "It exists already, or collides with another entry."],
-    [
-      418,
-      client.UnexpectedStatusError,
-      "ERR_UNEXPECTED_STATUS",
-      "The service's reference does not name this status.",
-    ],
-    [
-      422,
-      client.UnexpectedStatusError,
-      "ERR_UNEXPECTED_STATUS",
-      "The service's reference does not name this status.",
-    ],
+    [418, client.UnexpectedStatusError, "ERR_UNEXPECTED_STATUS", "The service's reference does not name this status."],
+    [422, client.UnexpectedStatusError, "ERR_UNEXPECTED_STATUS", "The service's reference does not name this status."],
     [429, client.RateLimitedError, "ERR_RATE_LIMITED", "Too many requests; wait, then run again."],
     [500, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
     [503, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
@@ -88,10 +73,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
   });
 
   test.each<[string, Answerer]>([
-    [
-      "HTML",
-      (_request, response) => response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad</h1>"),
-    ],
+    ["HTML", (_request, response) => response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad</h1>")],
     ["nothing", (_request, response) => response.writeHead(502).end()],
     ["half a body", (_request, response) => response.writeHead(502).end('{"error": "ha')],
     ["a body that breaks off", (_request, response) => breakOff(response, 502)],
@@ -103,9 +85,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
     for (const error of [ofRead, ofWrite]) {
       expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
     }
-    expect(ofRead.message).toBe(
-      `GET ${ENTRIES} at ${url} answered 502. The service failed; running again is safe.`,
-    );
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered 502. The service failed; running again is safe.`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 
@@ -116,8 +96,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
       },
       { timeoutMs: 200 },
     );
-    for (const error of [ofRead, ofWrite])
-      expect(error).toMatchObject({ code: "ERR_AUTH", outcomeUnknown: false });
+    for (const error of [ofRead, ofWrite]) expect(error).toMatchObject({ code: "ERR_AUTH", outcomeUnknown: false });
   });
 
   test("long words are cut, and words that end in a full stop get no second one", async () => {
@@ -231,9 +210,7 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
         code: "ERR_NETWORK",
         status: undefined,
         outcomeUnknown: false,
-        message: expect.stringMatching(
-          /^(GET|POST) \S+ at \S+ failed: .*ECONNREFUSED.* Check that the address/,
-        ),
+        message: expect.stringMatching(/^(GET|POST) \S+ at \S+ failed: .*ECONNREFUSED.* Check that the address/),
         cause: { message: expect.stringContaining("ECONNREFUSED") },
       });
       expect((error as Error).message).not.toContain("secret-query");

@@ -223,9 +223,7 @@ async function reader(method: string, table: Table) {
   };
 }
 
-const readings = TABLES.flatMap((table) =>
-  table.readBy.map((method) => [table.name, method, table] as const),
-);
+const readings = TABLES.flatMap((table) => table.readBy.map((method) => [table.name, method, table] as const));
 
 describe.each(readings)("table %s, read by %s", (_name, method, table) => {
   test("whole: each field as it came, and no other", async () => {
@@ -242,9 +240,7 @@ describe.each(readings)("table %s, read by %s", (_name, method, table) => {
       if (isRequired) {
         const error = await failure(to.read(row));
         expect(error).toMatchObject({ name: "InvalidResponseError", code: "ERR_INVALID_RESPONSE" });
-        expect((error as Error).message).toMatch(
-          new RegExp(`: results\\.[\\w.]*\\b${name}: Invalid input: expected `),
-        );
+        expect((error as Error).message).toMatch(new RegExp(`: results\\.[\\w.]*\\b${name}: Invalid input: expected `));
       } else {
         const read = await to.read(row);
         expect(read[name]).toEqual(type.startsWith("array") ? [] : undefined);
@@ -277,9 +273,7 @@ describe("metrics of one number", () => {
     for (const _ of misfits) {
       expect(await failure(call(client, ""))).toMatchObject({
         code: "ERR_INVALID_RESPONSE",
-        message: expect.stringMatching(
-          new RegExp(`: results\\.${field}: (Invalid input|Too small): expected `),
-        ),
+        message: expect.stringMatching(new RegExp(`: results\\.${field}: (Invalid input|Too small): expected `)),
       });
     }
   });
@@ -312,32 +306,26 @@ describe("a value of an enumeration is carried, known or not", () => {
 });
 
 describe("a date is kept as it was sent, whatever its format", () => {
-  test.each(["2026-01-02T03:04:05Z", "2026-01-02", "02.01.2026", "1767322800", "yesterday", ""])(
-    "%j",
-    async (date) => {
-      const dates = /_(date|at|time)$|^(date|time)$|^date_/;
-      for (const [, method, table] of readings) {
-        await using to = await reader(method, table);
-        const names = fieldsOf(table)
-          .map(({ name }) => name)
-          .filter((name) => dates.test(name));
-        const row = Object.fromEntries(names.map((name) => [name, date]));
-        if (names.length > 0) expect(await to.read({ ...wholeRow(table), ...row })).toMatchObject(row);
-      }
-    },
-  );
+  test.each(["2026-01-02T03:04:05Z", "2026-01-02", "02.01.2026", "1767322800", "yesterday", ""])("%j", async (date) => {
+    const dates = /_(date|at|time)$|^(date|time)$|^date_/;
+    for (const [, method, table] of readings) {
+      await using to = await reader(method, table);
+      const names = fieldsOf(table)
+        .map(({ name }) => name)
+        .filter((name) => dates.test(name));
+      const row = Object.fromEntries(names.map((name) => [name, date]));
+      if (names.length > 0) expect(await to.read({ ...wholeRow(table), ...row })).toMatchObject(row);
+    }
+  });
 });
 
-test.each(["vipEmployees.list", "vipEmployees.editComment"])(
-  "a mailbox of nothing is none: %s",
-  async (method) => {
-    const table = TABLES.find(({ readBy }) => readBy.includes(method)) as Table;
-    await using to = await reader(method, table);
-    for (const email of ["", "  "]) {
-      expect(await to.read({ email, comment: "x" })).toEqual({ email: undefined, comment: "x" });
-    }
-  },
-);
+test.each(["vipEmployees.list", "vipEmployees.editComment"])("a mailbox of nothing is none: %s", async (method) => {
+  const table = TABLES.find(({ readBy }) => readBy.includes(method)) as Table;
+  await using to = await reader(method, table);
+  for (const email of ["", "  "]) {
+    expect(await to.read({ email, comment: "x" })).toEqual({ email: undefined, comment: "x" });
+  }
+});
 
 test.each(["metrics.topTargetedEntities", "metrics.topThreatTypes", "metrics.highlightedThreats"])(
   "five items at most, says the reference of %s; none and more are read as they come",

@@ -73,8 +73,7 @@ const ITERATED: readonly Iterated[] = [
 ];
 
 const SIZE = 2;
-const pageOf = (request: { url: string }) =>
-  Number(new URL(request.url, "http://x").searchParams.get("page"));
+const pageOf = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 /** A service that pages by two, and whose list may be another one at each request. */
 async function serve(
@@ -89,11 +88,7 @@ async function serve(
     const items = list.slice((page - 1) * SIZE, page * SIZE).map(item);
     const numbers = { page, page_size: items.length, total: totalOf(list) };
     const inside = { status: 200, results: { items, ...numbers } };
-    json(
-      response,
-      200,
-      envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside,
-    );
+    json(response, 200, envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside);
   };
   return await Service.start(answer);
 }
@@ -237,9 +232,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     expect(service.trace).toEqual(traceOf(list, queries[0], pages));
   });
 
-  test.each<
-    [string, (request: number) => string[], (list: readonly string[]) => number | null, string, number]
-  >([
+  test.each<[string, (request: number) => string[], (list: readonly string[]) => number | null, string, number]>([
     [
       "a list that grows with every request",
       (request) => ["a", "b", "c", ...Array.from({ length: request }, (_, at) => `x${at}`)].reverse(),
@@ -248,31 +241,22 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
       10,
     ],
     ["a total that nothing holds", () => ["a"], () => 7, "its pages hold 1 items but its total says 7", 10],
-    [
-      "a total that is too small",
-      () => ["a", "b"],
-      () => 1,
-      "its pages hold 2 items but its total says 1",
-      5,
-    ],
-  ])(
-    "%s ends in ERR_LIST_UNSTABLE, after each was given once",
-    async (_name, listAt, totalOf, why, requests) => {
-      await using service = await serve(list, listAt, totalOf);
-      await using client = new TestClient(service);
-      const given: unknown[] = [];
-      const reading = (async () => {
-        for await (const item of iterate(client)) given.push(list.idOf(item as never));
-      })();
-      expect(await failure(reading)).toMatchObject({
-        name: "ListUnstableError",
-        code: "ERR_LIST_UNSTABLE",
-        message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
-      });
-      expect(new Set(given).size).toBe(given.length);
-      expect(service.received).toHaveLength(requests);
-    },
-  );
+    ["a total that is too small", () => ["a", "b"], () => 1, "its pages hold 2 items but its total says 1", 5],
+  ])("%s ends in ERR_LIST_UNSTABLE, after each was given once", async (_name, listAt, totalOf, why, requests) => {
+    await using service = await serve(list, listAt, totalOf);
+    await using client = new TestClient(service);
+    const given: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of iterate(client)) given.push(list.idOf(item as never));
+    })();
+    expect(await failure(reading)).toMatchObject({
+      name: "ListUnstableError",
+      code: "ERR_LIST_UNSTABLE",
+      message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
+    });
+    expect(new Set(given).size).toBe(given.length);
+    expect(service.received).toHaveLength(requests);
+  });
 
   test.each([1000, null])("one page for ever, with a total of %j, is no endless loop", async (total) => {
     const { envelope } = endpointOf(list.name);
@@ -281,9 +265,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
       json(
         response,
         200,
-        envelope === "paginated"
-          ? { pagination: { total }, results: { items } }
-          : { results: { items, total } },
+        envelope === "paginated" ? { pagination: { total }, results: { items } } : { results: { items, total } },
       ),
     );
     await using client = new TestClient(service);

@@ -31,9 +31,7 @@ afterEach(() => {
 test("what the tests look through would show a key that is there", () => {
   const error = new Error("no", { cause: new Error(`the key is ${KEY}`) });
   expect(everythingShown(error)).toContain(CANARY);
-  expect(everythingShown(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(
-    CANARY,
-  );
+  expect(everythingShown(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(CANARY);
 });
 
 describe("no error shows the key, wherever the service echoes it", () => {
@@ -69,11 +67,7 @@ describe("no error shows the key, wherever the service echoes it", () => {
     ["the same, percent-encoded", raw(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY)],
     ["Retry-After", raw(429, { "retry-after": KEY }, "")],
     ["a body that is too large", raw(200, {}, KEY.repeat(100)), { maxResponseBytes: 500 }],
-    [
-      "a body that does not end",
-      (_request, response) => response.writeHead(200).write(KEY),
-      { timeoutMs: 300 },
-    ],
+    ["a body that does not end", (_request, response) => response.writeHead(200).write(KEY), { timeoutMs: 300 }],
     ["nowhere: the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
   ])("%s", async (_name, answer, options) => {
     await using service = await Service.start(answer);
@@ -144,15 +138,7 @@ test("a client shows its address and not its key, whole or in parts", async () =
   await using client = new TestClient(service);
   await client.vipEmployees.list();
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = client;
-  for (const part of [
-    client,
-    allowDenyEntries,
-    metrics,
-    phishingReports,
-    threats,
-    vipEmployees,
-    { client },
-  ]) {
+  for (const part of [client, allowDenyEntries, metrics, phishingReports, threats, vipEmployees, { client }]) {
     expect(everythingShown(part)).not.toContain(CANARY);
   }
   expect(inspect(client)).toBe(`SettingsClient { baseUrl: '${service.url}' }`);

@@ -33,10 +33,7 @@ describe("readings of mail don't stop writes of settings", () => {
   test.each<[string, Answerer]>([
     ["odd answers", always(200, { results: 7 })],
     ["answers of the wrong envelope", always(200, { error: "no" })],
-    [
-      "an HTML page",
-      (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
-    ],
+    ["an HTML page", (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
     ["failures", always(500, { error: "down" })],
     ["connections that break", (_request, response) => response.destroy()],
     ["an hour to wait", always(503, { error: "reindexing" }, { "retry-after": "3600" })],

@@ -4,8 +4,7 @@ import { ListUnstableError } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
 import { type Answerer, ENTRIES, entry, failure, json, page, Service, TestClient, VIPS } from "./service";
 
-const entriesFrom = (first: number, count: number) =>
-  Array.from({ length: count }, (_, at) => entry(first + at));
+const entriesFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => entry(first + at));
 
 /** A well-behaved list of `rows`. */
 function listOf(rows: readonly unknown[]): Answerer {
@@ -20,8 +19,7 @@ function listOf(rows: readonly unknown[]): Answerer {
   };
 }
 
-const pageOf = (request: { url: string }) =>
-  Number(new URL(request.url, "http://x").searchParams.get("page"));
+const pageOf = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 describe("a whole list of N is read in ⌈N/200⌉ requests, one where it is empty", () => {
   test.each([
@@ -59,22 +57,19 @@ describe("a whole list of N is read in ⌈N/200⌉ requests, one where it is emp
 test.each([
   ["answers 503", (response: ServerResponse) => json(response, 503, { error: "busy" })],
   ["breaks the connection", (response: ServerResponse) => response.destroy()],
-])(
-  "a service that %s for a second, in the middle of a long list, keeps nobody from reading it",
-  async (_how, fail) => {
-    const rows = entriesFrom(0, 2_000);
-    const time = new VirtualTime();
-    let failsUntil: number | undefined;
-    await using service = await Service.start((request, response, index) => {
-      if (pageOf(request) === 3) failsUntil ??= time.atMs + 1_000;
-      if (time.atMs < (failsUntil ?? 0)) fail(response);
-      else listOf(rows)(request, response, index);
-    });
-    await using client = new TestClient(service, { time, retries: true });
-    expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(rows.length);
-    expect(service.received).toHaveLength(10 + 3);
-  },
-);
+])("a service that %s for a second, in the middle of a long list, keeps nobody from reading it", async (_how, fail) => {
+  const rows = entriesFrom(0, 2_000);
+  const time = new VirtualTime();
+  let failsUntil: number | undefined;
+  await using service = await Service.start((request, response, index) => {
+    if (pageOf(request) === 3) failsUntil ??= time.atMs + 1_000;
+    if (time.atMs < (failsUntil ?? 0)) fail(response);
+    else listOf(rows)(request, response, index);
+  });
+  await using client = new TestClient(service, { time, retries: true });
+  expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(rows.length);
+  expect(service.received).toHaveLength(10 + 3);
+});
 
 describe("a list that moves while it is read is read anew", () => {
   test.each<[string, readonly unknown[], number[]]>([
@@ -101,11 +96,7 @@ describe("a list that moves while it is read is read anew", () => {
     ],
     [
       "fewer came than the total says",
-      [
-        page(entriesFrom(0, 200), { total: 300 }),
-        page(entriesFrom(200, 99), { total: 300 }),
-        page([], { total: 300 }),
-      ],
+      [page(entriesFrom(0, 200), { total: 300 }), page(entriesFrom(200, 99), { total: 300 }), page([], { total: 300 })],
       [1, 2, 3, 1, 2],
     ],
     [
@@ -138,8 +129,7 @@ describe("a list that never holds still, or a service that pages wrongly, ends i
     ],
     [
       "a total that is too large",
-      (request, response) =>
-        json(response, 200, page(pageOf(request) === 1 ? entriesFrom(0, 3) : [], { total: 1e9 })),
+      (request, response) => json(response, 200, page(pageOf(request) === 1 ? entriesFrom(0, 3) : [], { total: 1e9 })),
       /its pages hold 3 items but its total says 1000000000/,
       10,
     ],
@@ -175,9 +165,7 @@ describe("a list that never holds still, or a service that pages wrongly, ends i
 
   test.each([1e9, null])("one page of VIPs without a mailbox for ever, with a total of %j", async (total) => {
     const rows = [{ full_name: "Room Berlin" }, { full_name: "Room Paris" }];
-    await using service = await Service.start((_request, response) =>
-      json(response, 200, page(rows, { total })),
-    );
+    await using service = await Service.start((_request, response) => json(response, 200, page(rows, { total })));
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
@@ -191,22 +179,10 @@ describe("a service that pages in its own way is read whole all the same", () =>
   const rows = entriesFrom(0, 120);
 
   test.each<[string, (items: unknown[], at: number) => unknown, number]>([
-    [
-      "pages of 50 whatever was asked for",
-      (items, at) => page(items, { page: at, page_size: 50, total: 120 }),
-      3,
-    ],
-    [
-      "the same, under the page size that was asked for",
-      (items, at) => page(items, { page: at, total: 120 }),
-      3,
-    ],
+    ["pages of 50 whatever was asked for", (items, at) => page(items, { page: at, page_size: 50, total: 120 }), 3],
+    ["the same, under the page size that was asked for", (items, at) => page(items, { page: at, total: 120 }), 3],
     ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
-    [
-      "no total, under the page size that was asked for",
-      (items) => ({ results: { items, page_size: 200 } }),
-      4,
-    ],
+    ["no total, under the page size that was asked for", (items) => ({ results: { items, page_size: 200 } }), 4],
     ["null for every number", (items) => page(items, { page: null, page_size: null, total: null }), 4],
   ])("%s", async (_name, body, requests) => {
     await using service = await Service.start((request, response) => {

@@ -169,11 +169,7 @@ describe("what is out of bounds is refused before any request, by its name and w
       'entity_type must be "user" or "group", not "team\\u{a}"',
     ],
     ["metrics.topTargetedEntities", { entity_type_parameter: "" }, "entity_type_parameter is empty"],
-    [
-      "metrics.topTargetedEntities",
-      { entity_type_parameter: 7 },
-      "entity_type_parameter must be a text, not 7",
-    ],
+    ["metrics.topTargetedEntities", { entity_type_parameter: 7 }, "entity_type_parameter must be a text, not 7"],
     [
       "metrics.topTargetedEntities",
       { entity_type_parameter: "days", entity_type: "user", days: 7 },
@@ -311,18 +307,8 @@ describe("a body that can't be written", () => {
       { ...entry, verdictScope: "global" },
       'entry holds "verdictScope", which this call does not take; it takes id, list, entry_type, value, verdict_scope, comment, created_at, created_by',
     ],
-    [
-      "list",
-      (c, list) => c.allowDenyEntries.readAll(list),
-      undefined,
-      'list must be "allow" or "deny", not undefined',
-    ],
-    [
-      "emails",
-      (c, emails) => c.vipEmployees.add(emails),
-      new Array(1),
-      "emails[0] must be a text, not undefined",
-    ],
+    ["list", (c, list) => c.allowDenyEntries.readAll(list), undefined, 'list must be "allow" or "deny", not undefined'],
+    ["emails", (c, emails) => c.vipEmployees.add(emails), new Array(1), "emails[0] must be a text, not undefined"],
   ])("%s of call %# is refused before any request: %s, given %j", async (_name, call, value, message) => {
     await using service = await serviceOf("threats.list");
     await using client = new TestClient(service);
@@ -355,11 +341,7 @@ describe("only what the reference lets be written is written, though a row that 
         } as never),
       { list: "deny", verdict_scope: "global" },
     ],
-    [
-      "POST",
-      (c) => c.allowDenyEntries.create(row),
-      { list: "deny", entry_type: "domain", value: "evil.example" },
-    ],
+    ["POST", (c) => c.allowDenyEntries.create(row), { list: "deny", entry_type: "domain", value: "evil.example" }],
   ])("%s", async (_name, call, body) => {
     await using service = await Service.start((_request, response) =>
       json(response, 200, { status: 200, results: row }),
@@ -383,9 +365,7 @@ describe("parameters that the reference does not show", () => {
   test.each(withExtra)("%s sends them as given, after its own", async (name) => {
     const extra = { "a b": "c&d=é", zero: 0, half: 0.5, no: false, empty: "", left_out: undefined };
     const own = LISTS_BY_WINDOW.includes(name) ? "minutes_ago" : "days";
-    expect(await sent(name, { extra, [own]: 3 })).toBe(
-      `?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`,
-    );
+    expect(await sent(name, { extra, [own]: 3 })).toBe(`?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`);
   });
 
   test.each(withExtra)("%s refuses there what it sets itself, given or not", async (name) => {

@@ -47,9 +47,7 @@ describe("the summary", () => {
       "vipEmployees.iterate",
       "vipEmployees.readAll",
     ]);
-    expect(methods.filter((name) => !readings.includes(name)).sort()).toEqual(
-      ENDPOINTS.map(({ name }) => name).sort(),
-    );
+    expect(methods.filter((name) => !readings.includes(name)).sort()).toEqual(ENDPOINTS.map(({ name }) => name).sort());
   });
 });
 
@@ -60,15 +58,11 @@ describe("each call is one request, exactly this, and reads the answer of the re
     await using to = new TestClient(service);
     expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
     const segment = encodeURIComponent(ODD_ID);
-    expect(service.trace).toEqual([
-      `${methodOf(endpoint)} ${pathOf(endpoint, segment)}${endpoint.query ?? ""}`,
-    ]);
+    expect(service.trace).toEqual([`${methodOf(endpoint)} ${pathOf(endpoint, segment)}${endpoint.query ?? ""}`]);
     // "Bodies are JSON; requests with a body use `Content-Type: application/json`."
     const [request] = service.received;
     expect(request?.body).toBe(endpoint.body === undefined ? "" : JSON.stringify(endpoint.body));
-    expect(request?.headers["content-type"]).toBe(
-      endpoint.body === undefined ? undefined : "application/json",
-    );
+    expect(request?.headers["content-type"]).toBe(endpoint.body === undefined ? undefined : "application/json");
     // "Every endpoint requires an API key in the request header `X-Api-Key`."
     expect(request?.headers["x-api-key"]).toBe(KEY);
   });
@@ -151,24 +145,21 @@ const STATUSES: readonly (readonly [status: number, Class: ErrorClass, code: str
 ];
 
 describe.each(STATUSES)("status %i", (status, Class, code) => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
-    "of %s",
-    async (_row, endpoint) => {
-      const body = { error: `no, ${status}` };
-      const error = await failureOf(endpoint, always(status, body));
-      expect(error.constructor).toBe(Class);
-      expect(error).toMatchObject({
-        code,
-        status,
-        serviceMessage: `no, ${status}`,
-        request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
-        outcomeUnknown: status === 500 && isWrite(endpoint),
-        body,
-      });
-      expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://127.0.0.1:`);
-      expect(error.message).toContain(` answered ${status}: no, ${status}. `);
-    },
-  );
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
+    const body = { error: `no, ${status}` };
+    const error = await failureOf(endpoint, always(status, body));
+    expect(error.constructor).toBe(Class);
+    expect(error).toMatchObject({
+      code,
+      status,
+      serviceMessage: `no, ${status}`,
+      request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+      outcomeUnknown: status === 500 && isWrite(endpoint),
+      body,
+    });
+    expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://127.0.0.1:`);
+    expect(error.message).toContain(` answered ${status}: no, ${status}. `);
+  });
 });
 
 const raw =
@@ -218,23 +209,20 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
 ];
 
 describe.each(WRONG)("%s", (_name, answer, Class, code) => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
-    "of %s",
-    async (_row, endpoint) => {
-      const error = await failureOf(endpoint, answer, { maxResponseBytes: 1000 });
-      expect(error).toBeInstanceOf(client.InvalidResponseError);
-      expect(error.constructor).toBe(Class);
-      expect(error).toMatchObject({
-        name: Class.name,
-        code,
-        status: 200,
-        serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
-        request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
-        outcomeUnknown: isWrite(endpoint),
-      });
-      expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://`);
-    },
-  );
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
+    const error = await failureOf(endpoint, answer, { maxResponseBytes: 1000 });
+    expect(error).toBeInstanceOf(client.InvalidResponseError);
+    expect(error.constructor).toBe(Class);
+    expect(error).toMatchObject({
+      name: Class.name,
+      code,
+      status: 200,
+      serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
+      request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+      outcomeUnknown: isWrite(endpoint),
+    });
+    expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://`);
+  });
 });
 
 /** Which envelopes can't be taken for the expected one. */
@@ -282,9 +270,7 @@ describe("both envelopes of a page are read the same", () => {
             [{ results: { items, page: null, page_size: null, total: null } }, none],
             [{ results: { items, total: null } }, none],
           ];
-    await using service = await Service.start((_request, response, index) =>
-      json(response, 200, bodies[index]?.[0]),
-    );
+    await using service = await Service.start((_request, response, index) => json(response, 200, bodies[index]?.[0]));
     await using to = new TestClient(service);
     for (const [, read] of bodies) {
       expect(await endpoint.call(to, "x1")).toEqual({ items, ...(read as object) });

@@ -1,17 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
-import {
-  ENTRIES,
-  entry,
-  failure,
-  json,
-  KEY,
-  page,
-  type Received,
-  Service,
-  TestClient,
-  VIPS,
-} from "./service";
+import { ENTRIES, entry, failure, json, KEY, page, type Received, Service, TestClient, VIPS } from "./service";
 
 /** A service that answers each endpoint with something that fits. */
 async function startService(): Promise<Service> {
@@ -39,8 +28,7 @@ describe("each call is one request, with these bytes", () => {
     ["list entries", ({ allowDenyEntries }) => allowDenyEntries.list(), `GET ${ENTRIES}?page=1`],
     [
       "list entries, with everything",
-      ({ allowDenyEntries }) =>
-        allowDenyEntries.list({ list: "allow", page: 3, page_size: 200, q: "a&b=c d+é" }),
+      ({ allowDenyEntries }) => allowDenyEntries.list({ list: "allow", page: 3, page_size: 200, q: "a&b=c d+é" }),
       `GET ${ENTRIES}?list=allow&page=3&page_size=200&q=a%26b%3Dc+d%2B%C3%A9`,
     ],
     ["create", ({ allowDenyEntries }) => allowDenyEntries.create(added), `POST ${ENTRIES}`, added],
@@ -59,8 +47,7 @@ describe("each call is one request, with these bytes", () => {
     ],
     [
       "update, with everything",
-      ({ allowDenyEntries }) =>
-        allowDenyEntries.update("e1", { list: "allow", verdict_scope: "global", comment: "x" }),
+      ({ allowDenyEntries }) => allowDenyEntries.update("e1", { list: "allow", verdict_scope: "global", comment: "x" }),
       `PATCH ${ENTRIES}/e1`,
       { list: "allow", verdict_scope: "global", comment: "x" },
     ],
@@ -84,12 +71,7 @@ describe("each call is one request, with these bytes", () => {
       `PATCH ${VIPS}`,
       { email: "jane@example.com", comment: "" },
     ],
-    [
-      "remove VIPs",
-      ({ vipEmployees }) => vipEmployees.remove(mailboxes),
-      `POST ${VIPS}/remove`,
-      { emails: mailboxes },
-    ],
+    ["remove VIPs", ({ vipEmployees }) => vipEmployees.remove(mailboxes), `POST ${VIPS}/remove`, { emails: mailboxes }],
   ])("%s", async (_name, call, line, body) => {
     const [request, ...more] = await received(call);
     expect(more).toEqual([]);

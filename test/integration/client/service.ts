@@ -83,11 +83,7 @@ export function json(
 }
 
 /** Answers every request the same. */
-export function always(
-  status: number,
-  body: unknown,
-  headers: Record<string, string | string[]> = {},
-): Answerer {
+export function always(status: number, body: unknown, headers: Record<string, string | string[]> = {}): Answerer {
   return (_request, response) => json(response, status, body, headers);
 }
 

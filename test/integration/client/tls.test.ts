@@ -35,12 +35,7 @@ describe("a service that can't prove who it is gets no request, so a write is kn
     ["nobody vouches for it", makeCertificate("localhost"), false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["it is somebody else", makeCertificate("else.example"), true, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["its certificate has expired", makeCertificate("localhost", [2000, 2001]), true, "CERT_HAS_EXPIRED"],
-    [
-      "its certificate is not valid yet",
-      makeCertificate("localhost", [2099, 2100]),
-      true,
-      "CERT_NOT_YET_VALID",
-    ],
+    ["its certificate is not valid yet", makeCertificate("localhost", [2099, 2100]), true, "CERT_NOT_YET_VALID"],
   ])("%s", async (_name, certificate, trusted, code) => {
     const { service, client } = await over(certificate, trusted);
     await using _service = service;

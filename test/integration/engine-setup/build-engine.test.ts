@@ -78,9 +78,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     const log = vi.fn();
     await buildEngine({ env: workshop.env, log, onProgress });
     expect(log).toHaveBeenCalledWith(expect.stringContaining("about four minutes"));
-    expect(onProgress).toHaveBeenCalledWith(
-      expect.stringMatching(/^Compiling the CLI: 0 packages of at most 2, 0:00/),
-    );
+    expect(onProgress).toHaveBeenCalledWith(expect.stringMatching(/^Compiling the CLI: 0 packages of at most 2, 0:00/));
   });
 
   it("says what to do when Go is missing or too old", async () => {
@@ -131,8 +129,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     workshop.write("programs/go", go, 0o755);
     const children = [inChild(workshop), inChild(workshop)];
     const exited = Promise.all(children.map((child) => once(child, "exit")));
-    const isWaiting = (child: (typeof children)[number]): boolean =>
-      child.output().includes("Waiting for process");
+    const isWaiting = (child: (typeof children)[number]): boolean => child.output().includes("Waiting for process");
     await vi.waitFor(() => expect(children.some(isWaiting)).toBe(true), { timeout: 60_000 });
     workshop.write("go-on", "");
     const exits = await exited;

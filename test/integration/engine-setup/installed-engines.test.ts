@@ -8,16 +8,11 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
   /** A `pulumi` of that version, with its hosts, that counts its calls; as large as a real one when asked. */
   function pulumi(workshop: Workshop, version: string, bytes = 0): string {
     const calls = join(workshop.folder, "calls");
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      workshop.program(host, "");
-    return workshop.program(
-      "pulumi",
-      `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`,
-    );
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
+    return workshop.program("pulumi", `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`);
   }
 
-  const calls = (workshop: Workshop) =>
-    readFileSync(join(workshop.folder, "calls"), "utf8").match(/call/g)?.length;
+  const calls = (workshop: Workshop) => readFileSync(join(workshop.folder, "calls"), "utf8").match(/call/g)?.length;
 
   it("is used when it is new enough", async () => {
     using workshop = new Workshop();
@@ -54,9 +49,7 @@ describe.skipIf(!hasShell)("an installed pulumi", () => {
   it("is refused when it is too old, and the message says so", async () => {
     using workshop = new Workshop();
     const command = pulumi(workshop, "3.199.0");
-    await expect(requireEngine({ env: workshop.env })).rejects.toThrow(
-      `${command} is 3.199.0, older than 3.200.0`,
-    );
+    await expect(requireEngine({ env: workshop.env })).rejects.toThrow(`${command} is 3.199.0, older than 3.200.0`);
   });
 
   it("is refused without the hosts that programs in Node.js need", async () => {

@@ -22,8 +22,7 @@ describe("runCommand", () => {
   });
 
   it("stops a program that takes too long, whatever it left running", async () => {
-    const child =
-      "require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 2_000)']";
+    const child = "require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 2_000)']";
     const result = await run(`${child}, { stdio: 'inherit' }); setInterval(() => {}, 1_000)`, 200);
     expect(result).toMatchObject({ exitCode: null, timedOut: true });
     expect(describeFailure(result)).toBe("it took too long and was stopped");

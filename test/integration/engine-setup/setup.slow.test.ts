@@ -15,10 +15,7 @@ class Repository extends Workshop {
     super();
     cpSync(resolve("scripts/setup.mjs"), join(this.folder, "scripts/setup.mjs"));
     const lock = readFileSync(resolve("provider/engine/lock.js"), "utf8");
-    this.write(
-      "provider/engine/lock.js",
-      lock.replace("@ts-check", "@ts-nocheck: there are no types of Node.js here"),
-    );
+    this.write("provider/engine/lock.js", lock.replace("@ts-check", "@ts-nocheck: there are no types of Node.js here"));
     const compiler = relative(this.folder, COMPILER);
     const { version } = JSON.parse(readFileSync(join(COMPILER, "package.json"), "utf8"));
     const manifest = { name: "small", devDependencies: { typescript: `file:${compiler}` } };
@@ -28,10 +25,7 @@ class Repository extends Workshop {
       [compiler]: { version, dev: true },
       "node_modules/typescript": { resolved: compiler, link: true },
     };
-    this.write(
-      "package-lock.json",
-      JSON.stringify({ name: "small", lockfileVersion: 3, requires: true, packages }),
-    );
+    this.write("package-lock.json", JSON.stringify({ name: "small", lockfileVersion: 3, requires: true, packages }));
     this.write(
       "tsconfig.json",
       JSON.stringify({
@@ -57,10 +51,7 @@ class Repository extends Workshop {
     );
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
     this.write("provider/commands/main.ts", "export {};");
-    this.write(
-      "provider/commands/json-schemas.ts",
-      "export const publishedSchemas = () => ({ 'small.json': {} });",
-    );
+    this.write("provider/commands/json-schemas.ts", "export const publishedSchemas = () => ({ 'small.json': {} });");
     this.write("examples/gitops/.gitignore", "node_modules");
     this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
     this.write(
@@ -82,10 +73,7 @@ class Repository extends Workshop {
       }),
     );
     this.write("provider/engine/index.ts", "export const findEngine = async () => undefined;");
-    this.write(
-      "scripts/build-engine.mts",
-      "export const buildEngine = async ({ log }) => log('the engine');",
-    );
+    this.write("scripts/build-engine.mts", "export const buildEngine = async ({ log }) => log('the engine');");
   }
 
   /** Runs the set-up; gives its exit code and what it said, a line each. */
@@ -140,9 +128,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(
       /dist\/commands\/main.js$/,
     );
-    expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual([
-      "package-lock.json",
-    ]);
+    expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual(["package-lock.json"]);
   });
 
   it("does nothing the second time", async () => {

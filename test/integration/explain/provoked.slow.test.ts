@@ -89,9 +89,7 @@ function previewOf(entries: Record<string, string>): string {
   const provider = "urn:pulumi:dev::acme::pulumi:providers:pulumi-nodejs::default::82e844a1";
   const inputs = { __provider: "code", entries };
   return JSON.stringify({
-    steps: [
-      { op: "create", urn: `urn:pulumi:dev::acme::${type}::list`, newState: { type, provider, inputs } },
-    ],
+    steps: [{ op: "create", urn: `urn:pulumi:dev::acme::${type}::list`, newState: { type, provider, inputs } }],
   });
 }
 
@@ -343,9 +341,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await told("rollout");
   },
   ERR_SAME_TENANT: async () => {
-    tenantsFile(
-      "  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n",
-    );
+    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n");
     write("settings/acme.yaml", "version: 1\n");
     write("settings/globex.yaml", "version: 1\n");
     cli = cliWith({

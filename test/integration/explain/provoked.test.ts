@@ -19,13 +19,7 @@ import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { layOut } from "../../../provider/rollout/planning/file-bundle";
 import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import {
-  BY_ENGINE,
-  BY_PROCESSES,
-  BY_STORIES,
-  expectExample,
-  type Provocations,
-} from "../../support/provoked";
+import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/provoked";
 import { target } from "../../support/rollout-target";
 import { type Answerer, always, entry, failure, json, page, Service, TestClient } from "../client/service";
 
@@ -154,15 +148,12 @@ const PROVOKED: Provocations<QuickCode> = {
     thrown(() => {
       const session = new ProviderSession(undefined, () => {});
       session.configure(
-        (name) =>
-          ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
+        (name) => ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
       );
       return vipEmployee.lookUp("Lena Hartmann", session.context());
     }),
   ERR_SETTINGS_EDIT: () =>
-    thrown(() =>
-      editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }]),
-    ),
+    thrown(() => editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }])),
   ERR_SETTINGS_LOCKED: async (folder) => {
     const before = process.cwd();
     process.chdir(folder);
@@ -190,8 +181,7 @@ const PROVOKED: Provocations<QuickCode> = {
         },
       }),
     ),
-  ERR_ROLLOUT_DATABASE: () =>
-    thrown(() => openDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
+  ERR_ROLLOUT_DATABASE: () => thrown(() => openDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
   ERR_TEMPORARY_FOLDER: async (folder) => {
     vi.stubEnv("TMPDIR", join(folder, "nowhere"));
     try {
@@ -202,9 +192,7 @@ const PROVOKED: Provocations<QuickCode> = {
   },
   ERR_ENGINE_UNAVAILABLE: (folder) => thrown(() => requireEngine({ env: { HOME: folder, PATH: folder } })),
   ERR_PROTOCOL: () =>
-    thrown(() =>
-      new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never),
-    ),
+    thrown(() => new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never)),
   ERR_SANDBOX_PORT: () => thrown(() => startSandbox({ port: 70_000 })),
   ERR_SANDBOX_SCENARIO: () => thrown(() => startSandbox({ scenario: "globex" })),
   ERR_SANDBOX_DATA_FILE: async (folder) => {

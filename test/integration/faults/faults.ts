@@ -111,8 +111,7 @@ function promisedFor({ found }: Fault, { method }: Endpoint): Promised {
 
 function observationOf({ told, body, door }: FaultRow): Observation {
   if (body !== undefined) return { body };
-  if (door !== undefined)
-    return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
+  if (door !== undefined) return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
   if (told === "half") return { body: "truncated" };
   if (told === "silence" || told === "trickle") return { failure: "timeout" };
   return typeof told === "object" ? { status: 200, ...told } : { failure: "ECONNRESET" };

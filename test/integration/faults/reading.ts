@@ -17,13 +17,13 @@ export interface KnownIds {
 }
 
 /** The endpoints that no resource asks. */
-export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(
-  ({ row }) => !row.includes("/settings/"),
-).map(({ row, name, call }) => ({
-  method: "GET",
-  path: new RegExp(`${row.replace("GET ", "").replace(/\{\w+\}/, "[^/]+")}$`),
-  ask: (client, ids) => call(client, name === "phishingReports.get" ? ids.report : ids.internetMessage),
-}));
+export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(({ row }) => !row.includes("/settings/")).map(
+  ({ row, name, call }) => ({
+    method: "GET",
+    path: new RegExp(`${row.replace("GET ", "").replace(/\{\w+\}/, "[^/]+")}$`),
+    ask: (client, ids) => call(client, name === "phishingReports.get" ? ids.report : ids.internetMessage),
+  }),
+);
 
 /** How long a try may take when the service is to be too slow, in milliseconds, and how long connections are refused. */
 const IMPATIENT_MS = 300;
@@ -32,12 +32,7 @@ const REFUSED_MS = 60;
 /** What two questions one after the other were answered: content, or the code of an error. One, where every try fails. */
 export async function askTwice(
   { fault, moment, endpoint, tries }: Case<ReadingEndpoint>,
-  {
-    target,
-    ids,
-    trusted,
-    untrusted,
-  }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },
+  { target, ids, trusted, untrusted }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },
 ): Promise<{ answers: unknown[]; hits: number | undefined }> {
   const isTls = fault.door === "untrusted";
   await using proxy = await startFaultyProxy({ target, ...(isTls ? { certificate: trusted } : {}) });

@@ -4,14 +4,7 @@ import { sized } from "../../support/scale";
 import { type Case, chosen, type Endpoint, promiseOf, toldAs } from "./faults";
 import { Lane, type Observed, type Outcome } from "./lane";
 import { Pool } from "./pool";
-import {
-  AFTER,
-  declaredContent,
-  REMOVED_ENTRIES,
-  REMOVED_VIPS,
-  STAYING_ENTRIES,
-  STAYING_VIPS,
-} from "./program";
+import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 
 /** How many lanes there are side by side: most of a case is waiting. */
@@ -65,11 +58,7 @@ describe.concurrent("a fault between the provider process and the service", () =
   });
 });
 
-function verify(
-  one: Case<Endpoint>,
-  { hits, faulted, next, third, held, read }: Outcome,
-  clean: Observed,
-): void {
+function verify(one: Case<Endpoint>, { hits, faulted, next, third, held, read }: Outcome, clean: Observed): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
   const { failures } = faulted.up;
   if (promiseOf(one) === "recovers") {
@@ -117,9 +106,7 @@ function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
     );
     if (again === -1) continue;
     const list = first.path.includes("vip_employees") ? VIPS : ENTRIES;
-    const between = requests
-      .slice(at + 1, again)
-      .map(({ method, path }) => method === "GET" && list.test(path));
+    const between = requests.slice(at + 1, again).map(({ method, path }) => method === "GET" && list.test(path));
     expect(between, `${first.body} was looked up before it was sent again`).toContain(true);
   }
   // A service that takes nothing twice says so, when it is asked to.

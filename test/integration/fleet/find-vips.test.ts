@@ -63,9 +63,7 @@ it("finds a mailbox among VIPs, in files and at the tenant, beside its entries",
     owner: "Dana Reyes",
   });
   expect(person.found[1]).not.toHaveProperty("verdictScope");
-  expect(person.found[1]?.there).toMatchObject([
-    { list: "vip", comment: expect.stringContaining("impersonated") },
-  ]);
+  expect(person.found[1]?.there).toMatchObject([{ list: "vip", comment: expect.stringContaining("impersonated") }]);
   expect(sandbox.requests.map(({ path }) => path.replace(/.*\//, "")).sort()).toEqual([
     "allow_deny_entries",
     "allow_deny_entries",

@@ -38,10 +38,7 @@ beforeAll(async () => {
           ...many,
         ]),
         tenant("globex", [entry("deny", "evil.example", "Phishing"), entry("allow", "partner.example")]),
-        tenant("hooli", [
-          entry("allow", "evil.example", "By hand\u001b[2J\n::error::x"),
-          entry("deny", "old.example"),
-        ]),
+        tenant("hooli", [entry("allow", "evil.example", "By hand\u001b[2J\n::error::x"), entry("deny", "old.example")]),
       ],
     },
   });
@@ -78,9 +75,7 @@ afterAll(async () => {
 });
 
 const keys = (): NodeJS.ProcessEnv => ({
-  ...Object.fromEntries(
-    sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-  ),
+  ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,REFUSED_KEY,KEYLESS_KEY",
   EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -94,9 +89,7 @@ const reportOf = ({ stdout }: CommandOutcome): FindReport => findSchema.parse(JS
 
 it("tells it once where files and tenants agree, and by name what could not be read", async () => {
   const { code, stdout, stderr } = await find("evil.example", "--all");
-  expect(
-    stdout.replace(/http:\S+/, "URL"),
-  ).toBe(`evil.example: found in 3 of 3 tenants, and 2 tenants could not be read
+  expect(stdout.replace(/http:\S+/, "URL")).toBe(`evil.example: found in 3 of 3 tenants, and 2 tenants could not be read
   deny evil.example: file and tenant agree, 2 tenants
       in acme, globex
       declared at settings/baseline.yaml:3

@@ -66,9 +66,7 @@ afterAll(async () => {
 
 async function status(args: readonly string[], environment = {}): Promise<CommandOutcome> {
   return await emailSecurity(folder.folder, ["fleet", "status", ...args], {
-    ...Object.fromEntries(
-      sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-    ),
+    ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_DATABASE: "j.db",
     PULUMI_BACKEND_URL: backend,

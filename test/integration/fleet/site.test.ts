@@ -23,10 +23,7 @@ deny: [evil.example]
 allow:
   - { value: partner.example, ticket: INC-7, owner: Dana Reyes, expires: 2026-11-30 }
 `;
-const AS_DECLARED = [
-  entry("deny", "evil.example"),
-  entry("allow", "partner.example", "", "2020-01-01T00:00:00Z"),
-];
+const AS_DECLARED = [entry("deny", "evil.example"), entry("allow", "partner.example", "", "2020-01-01T00:00:00Z")];
 
 const targets = (names: string): string => `version: 1
 project: p
@@ -75,9 +72,7 @@ afterAll(async () => {
 
 const site = async (...args: string[]): Promise<CommandOutcome> =>
   await emailSecurity(folder.folder, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
-    ...Object.fromEntries(
-      sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-    ),
+    ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,KEYLESS_KEY",
     PULUMI_BACKEND_URL: `file://${folder.folder}`,
   });
@@ -123,9 +118,7 @@ it("writes what all tenants have by one reading of each, and by the next run wha
     "deny evil.example": "acme, globex, hooli to-change",
     "allow partner.example": "acme, globex, hooli",
   });
-  expect(
-    statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants,
-  ).toHaveLength(3);
+  expect(statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants).toHaveLength(3);
   const overview = read("index.html");
   expect(overview).toContain("Risky entries");
   // Of partner.example three are older than two years, of the others three are of this month.
@@ -193,9 +186,7 @@ it("tells beside each entry what the tenant's own mail says, where that is asked
     "vip_employees",
   ]);
   const own = JSON.parse(/id="own">(.+?)<\/script>/.exec(read("tenants/acme.html"))?.[1] ?? "");
-  expect(own.mail).toEqual([
-    [0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))],
-  ]);
+  expect(own.mail).toEqual([[0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))]]);
 });
 
 it("has nothing of another tenant that a key opens, be it what is held there or what its mail says", async () => {

@@ -44,10 +44,7 @@ beforeAll(async () => {
       tenants: [
         tenant("acme", AS_DECLARED),
         tenant("globex", [...AS_DECLARED, entry("allow", "outlook.com", "By hand\u001b[2J\n::error::x")]),
-        tenant("hooli", [
-          ...AS_DECLARED.slice(1),
-          entry("allow", "outlook.com", "By hand\u001b[2J\n::error::x"),
-        ]),
+        tenant("hooli", [...AS_DECLARED.slice(1), entry("allow", "outlook.com", "By hand\u001b[2J\n::error::x")]),
         tenant("initech", [...AS_DECLARED, ...many]),
       ],
     },
@@ -90,13 +87,10 @@ afterAll(async () => {
 });
 
 const keys = (): NodeJS.ProcessEnv => ({
-  ...Object.fromEntries(
-    sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-  ),
+  ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   BROKEN_KEY: "key-of-broken",
-  EMAIL_SECURITY_KEY_VARIABLES:
-    "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,INITECH_KEY,REFUSED_KEY,KEYLESS_KEY,BROKEN_KEY",
+  EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,INITECH_KEY,REFUSED_KEY,KEYLESS_KEY,BROKEN_KEY",
 });
 
 const status = async (...args: string[]): Promise<CommandOutcome> =>
@@ -324,9 +318,7 @@ Rollouts that have not reached all:
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--format", "json"],
     { ...environment, PULUMI_BACKEND_URL: "s3://another" },
   );
-  expect(elsewhere.stderr).toContain(
-    "note: the journal has 2 rollouts of this project with another state backend",
-  );
+  expect(elsewhere.stderr).toContain("note: the journal has 2 rollouts of this project with another state backend");
   expect(statusOf(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
   // What the files declare no more is behind, and no drift; so is what has ended since.
   folder.write(
@@ -368,9 +360,7 @@ waves: [{ name: all }]
       ...keys(),
       ...variables,
       TWIN_KEY: keys()["GLOBEX_KEY"],
-      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(
-        ",",
-      ),
+      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(","),
       EMAIL_SECURITY_TIMEOUT_MS: "300",
     },
   );

@@ -67,9 +67,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
 
   it.each(["closed.db", "killed.db"])("reads the journal %s", async (database) => {
     const note =
-      disk === "full"
-        ? "can't be written: the disk is full."
-        : "can't be written: the file system is read-only.";
+      disk === "full" ? "can't be written: the disk is full." : "can't be written: the file system is read-only.";
     const status = await run(database, "fleet", "status", "--format", "json");
     expect(status).toMatchObject({ code: 0, stderr: expect.stringContaining(note) });
     expect(JSON.parse(status.stdout)).toMatchObject({ tenants: [{ lastRollout: { id: rollout } }] });

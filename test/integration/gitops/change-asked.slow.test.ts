@@ -65,8 +65,7 @@ async function given(folder: string, input: string | (() => string), ...args: st
 it("reads a list on standard input, all of it or nothing, and no more than a list can be", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   const args = ["add", "deny", "-", "--offline"] as const;
-  const list =
-    "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
+  const list = "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
   const run = await given(folder.path, list, ...args);
   expect(run.code).toBe(0);
   const written = `${SETTINGS}  - evil.example\n  - 198.51.100.7\n`;
@@ -105,9 +104,7 @@ waves: [{ name: all }]
   const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--offline");
   expect([all.code, all.stderr]).toEqual([0, "Wrote baseline.yaml.\n"]);
   const broken = await email("add", "allow", "new.example", "--tenant=acme", "--baseline", "--offline");
-  expect(broken.stderr).toContain(
-    'b/globex.yaml:3:8 error: "new.example" is on the allow list at baseline.yaml:',
-  );
+  expect(broken.stderr).toContain('b/globex.yaml:3:8 error: "new.example" is on the allow list at baseline.yaml:');
   const nobody = await email("add", "deny", "evil.example", "--tenant", "acmee");
   expect(nobody.stderr).toContain("ERR_ROLLOUT_SELECTION");
   const both = await email("add", "deny", "evil.example", "--tenant", "acme", "--file", "a/acme.yaml");
@@ -130,9 +127,7 @@ waves: [{ name: all }]
   });
   const keys = { ...ENVIRONMENT, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
-  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(
-    ...args,
-  );
+  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
   const refused = await commandLine(folder.path, keys)(...args);
   expect(refused.stdout).toMatch(/Did not look at the mail: This run does not allow what/);
@@ -158,9 +153,7 @@ it("tells nothing of a tenant that is another than that of the files, nor do fin
     await run("add", "deny", "z.example", "--file", "globex.yaml", "--dry-run"),
   ];
   for (const { stdout } of runs) {
-    expect(stdout.replace(/\s+/g, " ")).toContain(
-      'have mailboxes of "acme.example", and none of the own domains',
-    );
+    expect(stdout.replace(/\s+/g, " ")).toContain('have mailboxes of "acme.example", and none of the own domains');
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);

@@ -7,8 +7,7 @@ import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
-const SETTINGS =
-  "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
+const SETTINGS = "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
 function repository(): SettingsRepository {
   return settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
@@ -44,9 +43,7 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
     "It stands on email-security/deny-evil.example-pr-id, and is reviewed together with what that has.\nPushed to origin.\n",
   );
   expect(pushed.code).toBe(2);
-  expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain(
-    "email-security/remove-bad.example",
-  );
+  expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain("email-security/remove-bad.example");
 });
 
 it("leaves all as it was where git can't do it", async () => {
@@ -71,15 +68,7 @@ it("says what the policy wants, and writes nothing of many values when one can't
   const policy = await email("add", "deny", "evil.example");
   expect(policy.stderr).toContain('"evil.example" names no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
-  const unread = await email(
-    "add",
-    "deny",
-    "evil.example",
-    "\u001b[31mred",
-    "192.0.2.0/24",
-    "--ticket",
-    "INC-2",
-  );
+  const unread = await email("add", "deny", "evil.example", "\u001b[31mred", "192.0.2.0/24", "--ticket", "INC-2");
   expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');
   expect(commandsIn(unread.output)).toEqual([]);
   const nothing = await email("add");

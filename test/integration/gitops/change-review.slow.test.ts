@@ -20,17 +20,7 @@ function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
 /** What a stand-in for a host's program was asked, and what it had of the environment. */
 const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.input"';
 
-const ASKED = [
-  "add",
-  "deny",
-  "evil.example",
-  "--for",
-  "2099-12-31",
-  "--ticket",
-  "INC-1042",
-  "--offline",
-  "--pr",
-];
+const ASKED = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];
 
 it("opens a pull request by gh, of the new branch alone, and gives it no key", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });

@@ -48,9 +48,7 @@ it("keeps what was staged before when a hook stages other files", async () => {
   const run = await commit(repository);
   expect(run.stderr).toContain("\nA hook added to the commit: new file.md, notes.md.\n");
   expect(run.code).toBe(0);
-  expect(repository.git("show", "--format=", "--name-only", "HEAD")).toBe(
-    "new file.md\nnotes.md\nsettings.yaml\n",
-  );
+  expect(repository.git("show", "--format=", "--name-only", "HEAD")).toBe("new file.md\nnotes.md\nsettings.yaml\n");
   expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
 });
 
@@ -58,9 +56,7 @@ it("says which change a hook made without staging it", async () => {
   using repository = settingsRepository(FILES);
   repository.program(".git/hooks/pre-commit", REFORMAT);
   const run = await commit(repository);
-  expect(run.stderr).toContain(
-    "\nA hook changed settings.yaml without staging it: the commit lacks that change.\n",
-  );
+  expect(run.stderr).toContain("\nA hook changed settings.yaml without staging it: the commit lacks that change.\n");
   expect(repository.git("status", "--porcelain")).toBe(" M settings.yaml\n");
 });
 
@@ -140,12 +136,7 @@ it("commits from a subdirectory of a linked worktree, whose hook reformats, and 
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
   repository.program(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
-  const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)(
-    "add",
-    "deny",
-    "evil.example",
-    "--commit",
-  );
+  const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)("add", "deny", "evil.example", "--commit");
   expect(run.stderr).toMatch(/; `git switch other` goes back\.\n$/);
   expect(run.code).toBe(0);
   expect(repository.git("-C", worktree, "status", "--porcelain")).toBe("");

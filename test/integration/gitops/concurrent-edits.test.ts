@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
@@ -70,9 +61,7 @@ it("waits for the process that is changing the file, and reads what that wrote",
   folder.write("settings.yaml", `${SETTINGS}  - other.example\n`);
   locks.release();
   expect((await add.ended).code).toBe(0);
-  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(
-    `${SETTINGS}  - evil.example\n  - other.example\n`,
-  );
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}  - evil.example\n  - other.example\n`);
 });
 
 it("takes over from a process that was killed in the middle of a commit", async () => {

@@ -59,15 +59,12 @@ const COVERED_RANGES = [
 ] as const;
 
 describe("find", () => {
-  it.each([...COVERED, ...COVERED_RANGES])(
-    "names the entry that allows %s: %s",
-    async (value, covering, how) => {
-      const { stdout } = await email("find", value, "--format", "json");
-      const { tenants } = JSON.parse(stdout) as FindReport;
-      const found = tenants.flatMap((tenant) => tenant.found);
-      expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
-    },
-  );
+  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
+    const { stdout } = await email("find", value, "--format", "json");
+    const { tenants } = JSON.parse(stdout) as FindReport;
+    const found = tenants.flatMap((tenant) => tenant.found);
+    expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
+  });
 
   it.each([
     ["*.wild.example", "*.wild.example"],
@@ -118,26 +115,17 @@ describe("plan", () => {
   });
 
   it.each(["198.51.100.7", "192.0.2.9"])("moves the row that is %s in another form", async (value) => {
-    writeFileSync(
-      join(folder, "deny.yaml"),
-      `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`,
-    );
+    writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`);
     const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).toMatch(/allow → deny/);
     expect(output).not.toContain("1 to add");
   });
 
-  it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "198.51.100.7"])(
-    "finds %s declared and there",
-    async (value) => {
-      writeFileSync(
-        join(folder, "allow.yaml"),
-        `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`,
-      );
-      const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
-      expect(code, output).toBe(0);
-    },
-  );
+  it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "198.51.100.7"])("finds %s declared and there", async (value) => {
+    writeFileSync(join(folder, "allow.yaml"), `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`);
+    const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
+    expect(code, output).toBe(0);
+  });
 });
 
 describe("lint", () => {

@@ -67,9 +67,7 @@ deny:
       expect.stringContaining(
         'column "scope": of "news.example" the file says "graymail" (settings.yaml:5), and the row nothing',
       ),
-      expect.stringContaining(
-        'column "ticket": of "partner.example" the file says "CHG-1" (settings.yaml:4)',
-      ),
+      expect.stringContaining('column "ticket": of "partner.example" the file says "CHG-1" (settings.yaml:4)'),
       expect.stringContaining(
         'column "expires": of "partner.example" the file says "2035-01-31" (settings.yaml:4), and the row "2036-12-31"',
       ),
@@ -77,10 +75,7 @@ deny:
     ]);
     expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(before);
     // With a row for each scope, both are meant.
-    writeFileSync(
-      folder.path("two.csv"),
-      "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n",
-    );
+    writeFileSync(folder.path("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
     const two = await emailSecurity(folder.folder, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
     expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });
   });
@@ -153,15 +148,7 @@ deny:
       "deny",
     ]);
     expect(into).toMatchObject({ code: 1, stderr: expect.stringContaining("[ERR_SETTINGS_FILE]") });
-    const bad = await emailSecurity(folder.folder, [
-      "csv",
-      "import",
-      "bad.csv",
-      "--to",
-      "new.yaml",
-      "--list",
-      "deny",
-    ]);
+    const bad = await emailSecurity(folder.folder, ["csv", "import", "bad.csv", "--to", "new.yaml", "--list", "deny"]);
     expect(bad.code).toBe(1);
     expect(existsSync(folder.path("new.yaml"))).toBe(false);
   });
@@ -170,21 +157,12 @@ deny:
 describe("email-security csv export", () => {
   it("writes a table that goes in again as it is", async () => {
     using folder = new LintedFolder({
-      "settings.yaml":
-        'version: 1\nvips: [ceo@acme.example]\ndeny:\n  - { value: evil.example, comment: "=1;2" }\n',
+      "settings.yaml": 'version: 1\nvips: [ceo@acme.example]\ndeny:\n  - { value: evil.example, comment: "=1;2" }\n',
     });
     const printed = await emailSecurity(folder.folder, ["csv", "export", "--delimiter", ";"]);
     expect(printed).toMatchObject({ code: 0, stderr: "" });
     expect(printed.stdout).toContain(`"deny";"evil.example";"";"'=1;2";`);
-    await emailSecurity(folder.folder, [
-      "csv",
-      "export",
-      "settings.yaml",
-      "--delimiter",
-      ";",
-      "--output",
-      "out.csv",
-    ]);
+    await emailSecurity(folder.folder, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
     expect(readFileSync(folder.path("out.csv"), "utf8")).toBe(printed.stdout);
     await emailSecurity(folder.folder, ["csv", "import", "out.csv", "--to", "again.yaml"]);
     const content = (file: string) => {

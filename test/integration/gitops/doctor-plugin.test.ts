@@ -77,12 +77,7 @@ describe("doctor: the native plugin", () => {
       PROJECT,
       { "src/vips.cjs": `require('pulumi-email-security/native')` },
     ],
-    [
-      "the SDK alone",
-      "index.ts",
-      PROJECT,
-      { "index.ts": 'import { VipList } from "pulumi-email-security-native";\n' },
-    ],
+    ["the SDK alone", "index.ts", PROJECT, { "index.ts": 'import { VipList } from "pulumi-email-security-native";\n' }],
     [
       "Java",
       join("src", "main", "java", "settings", "App.java"),
@@ -97,22 +92,11 @@ describe("doctor: the native plugin", () => {
       "settings.csproj",
       "name: x\nruntime: dotnet\n",
       {
-        "settings.csproj":
-          '<PackageReference Include="PulumiEmailSecurity.EmailSecurity" Version="0.1.0" />\n',
+        "settings.csproj": '<PackageReference Include="PulumiEmailSecurity.EmailSecurity" Version="0.1.0" />\n',
       },
     ],
-    [
-      "a program elsewhere",
-      join("app", "main.mts"),
-      `${PROJECT}main: app/main.mts\n`,
-      { "app/main.mts": NATIVE },
-    ],
-    [
-      "Python",
-      "__main__.py",
-      "name: x\nruntime: python\n",
-      { "__main__.py": "import pulumi_email_security as es\n" },
-    ],
+    ["a program elsewhere", join("app", "main.mts"), `${PROJECT}main: app/main.mts\n`, { "app/main.mts": NATIVE }],
+    ["Python", "__main__.py", "name: x\nruntime: python\n", { "__main__.py": "import pulumi_email_security as es\n" }],
     [
       "Python's requirements",
       "requirements.txt",
@@ -127,12 +111,7 @@ describe("doctor: the native plugin", () => {
         "go.mod": "module x\nrequire github.com/pulumi-email-security/pulumi-email-security/sdk/go v0.1.0\n",
       },
     ],
-    [
-      "Pulumi YAML",
-      "Pulumi.yaml",
-      "name: x\nruntime: yaml\nresources:\n  a:\n    type: email-security:VipList\n",
-      {},
-    ],
+    ["Pulumi YAML", "Pulumi.yaml", "name: x\nruntime: yaml\nresources:\n  a:\n    type: email-security:VipList\n", {}],
     [
       "Pulumi YAML beside it",
       "Main.yaml",
@@ -152,10 +131,7 @@ describe("doctor: the native plugin", () => {
 
   it.each<[string, Record<string, string>]>([
     ["dynamic resources", { "index.ts": 'import { VipList } from "pulumi-email-security";\n' }],
-    [
-      "a package's own files",
-      { "node_modules/x/index.ts": NATIVE, "venv/x.py": "import pulumi_email_security\n" },
-    ],
+    ["a package's own files", { "node_modules/x/index.ts": NATIVE, "venv/x.py": "import pulumi_email_security\n" }],
     ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
   ])("sees that it is not used: %s", async (_what, files) => {
@@ -294,10 +270,7 @@ describe("doctor: the native plugin", () => {
   it("says that Pulumi.yaml can't be read", async () => {
     await using project = await Project.of({ "Pulumi.yaml": "name: x\nruntime: [\n" });
     expect(await project.look()).toMatchObject({ health: "fail", advice: expect.stringContaining("line 3") });
-    await project.write(
-      "Pulumi.yaml",
-      "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n",
-    );
+    await project.write("Pulumi.yaml", "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n");
     expect(await project.look()).toMatchObject({
       health: "fail",
       advice: expect.stringContaining("plugins.providers: "),

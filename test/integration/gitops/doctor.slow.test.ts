@@ -13,8 +13,7 @@ import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
 
 /** Of the engine that is built. */
-const [, VERSION = ""] =
-  /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];
+const [, VERSION = ""] = /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];
 
 describe("email-security doctor", () => {
   it.each([
@@ -102,11 +101,7 @@ describe("email-security doctor", () => {
       answering(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
       "a page for people answers (HTML, 200), not the service",
     ],
-    [
-      "nothing below the address",
-      answering(404, {}, "{}"),
-      "there is no such service below this address (404)",
-    ],
+    ["nothing below the address", answering(404, {}, "{}"), "there is no such service below this address (404)"],
     ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "it sends elsewhere (302)"],
     ["a service in trouble", answering(503, {}, ""), "the service is in trouble (503)"],
   ])("says that what answers is %s", async (_what, listener, found) => {
@@ -314,10 +309,7 @@ describe("email-security doctor", () => {
     });
     const named = await Examination.of({}, { files, args: ["--format", "json", "settings/acme"] });
     expect(named.of("settings")?.found).toBe("2 files, 1 errors and 0 warnings");
-    const none = await Examination.of(
-      {},
-      { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] },
-    );
+    const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] });
     expect(none.of("settings")).toMatchObject({
       health: "fail",
       advice: expect.stringContaining('no settings file in "empty"'),

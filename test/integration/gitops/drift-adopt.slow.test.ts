@@ -45,8 +45,7 @@ class AppliedTenant extends Workshop {
       inputs: {},
       outputs: { [name]: outputs },
     });
-    const keyed = (all: typeof entries | typeof vips) =>
-      Object.fromEntries(all.map(({ key, text }) => [key, text]));
+    const keyed = (all: typeof entries | typeof vips) => Object.fromEntries(all.map(({ key, text }) => [key, text]));
     const resources = [
       { urn: `urn:pulumi:acme::mail::${type}::acme`, type },
       list("entries", "AllowDenyList", keyed(entries)),
@@ -169,13 +168,9 @@ it.skipIf(!hasShell)(
     expect(adopted.code).toBe(2);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
     expect(adopted.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
-    expect(adopted.stderr).toMatch(
-      /^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/,
-    );
+    expect(adopted.stderr).toMatch(/^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/);
     const unfolded = adopted.stderr.replaceAll(/\n {2}(?=\S)/g, " ");
-    expect(unfolded).toContain(
-      "allow partner.example: approvedBy was said of it as it stood before, and left out.\n",
-    );
+    expect(unfolded).toContain("allow partner.example: approvedBy was said of it as it stood before, and left out.\n");
     expect(unfolded.match(/^Not adopted: .*$/gm)).toEqual([
       expect.stringMatching(
         /^Not adopted: deny all\.example: it stands in an included file \(baseline\.yaml:4\): .* for this tenant alone\.$/,

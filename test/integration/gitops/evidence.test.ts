@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import {
-  type EvidenceOptions,
-  evidenceOf,
-  evidenceSummary,
-  gatherEvidence,
-} from "../../../provider/plan/evidence";
+import { type EvidenceOptions, evidenceOf, evidenceSummary, gatherEvidence } from "../../../provider/plan/evidence";
 import { mailEvidence } from "../../../provider/plan/mail-evidence";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
 
@@ -55,9 +50,7 @@ describe("evidence of a tenant", () => {
           .sort()
           .at(-1),
         recipientCount: new Set(threats.map(({ recipient_email }) => recipient_email)).size,
-        vipCount: Number(
-          threats.some(({ recipient_email }) => recipient_email === "ruth.castellan@acme.example"),
-        ),
+        vipCount: Number(threats.some(({ recipient_email }) => recipient_email === "ruth.castellan@acme.example")),
       });
     }
     const entries = [...domains].map((value) => ({
@@ -87,9 +80,7 @@ describe("evidence of a tenant", () => {
       threats: 100,
       from: all[99]?.time,
       complete: false,
-      missing: [
-        `Of the threats, only the newest 100 of ${all.length} were read. No more than 1 page is read.`,
-      ],
+      missing: [`Of the threats, only the newest 100 of ${all.length} were read. No more than 1 page is read.`],
     });
   });
 

@@ -59,9 +59,7 @@ async function runCommand({ sandbox }: SandboxTenant, ...args: string[]): Promis
 }
 
 function texts(): Record<string, string> {
-  return Object.fromEntries(
-    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),
-  );
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
 /** What a first `up` of a program with these files writes. */
@@ -123,8 +121,7 @@ function scenarioWith(entries: readonly Partial<ScenarioEntry>[]): Scenario {
       },
     ],
     entries: entries.map(
-      (entry) =>
-        ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
+      (entry) => ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
     ),
   }));
   return { name: "ten years", tenants };
@@ -132,23 +129,14 @@ function scenarioWith(entries: readonly Partial<ScenarioEntry>[]): Scenario {
 
 describe("email-security export", () => {
   it("brings 1,090 entries into files, and a first up with them writes nothing", async () => {
-    const comments = [
-      "",
-      "INC-1042",
-      "no",
-      "010",
-      " padded ",
-      "one\ntwo\n",
-      "a: b # c",
-      ...Object.values(HOSTILE),
-    ].map((text) => text.toWellFormed());
+    const comments = ["", "INC-1042", "no", "010", " padded ", "one\ntwo\n", "a: b # c", ...Object.values(HOSTILE)].map(
+      (text) => text.toWellFormed(),
+    );
     const entries = Array.from({ length: 1_090 }, (_, at): Partial<ScenarioEntry> => {
       const comment = comments[at % comments.length] ?? "";
       if (at % 20 === 0) return { list: "allow", value: `partner-${number(at)}.example`, comment };
-      if (at % 20 === 1)
-        return { entryType: "ip", value: `192.0.${at % 250}.${at % 199}`, comment: "Botnet" };
-      if (at % 20 === 2)
-        return { entryType: "email_address", value: `billing@mail-${number(at)}.example`, comment };
+      if (at % 20 === 1) return { entryType: "ip", value: `192.0.${at % 250}.${at % 199}`, comment: "Botnet" };
+      if (at % 20 === 2) return { entryType: "email_address", value: `billing@mail-${number(at)}.example`, comment };
       return {
         value: `evil-${number(at)}.example`,
         comment,
@@ -188,9 +176,7 @@ describe("email-security export", () => {
 
     const settings = readSettings(join(folder, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
-    const declared = settings.entries.map(
-      (one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`,
-    );
+    const declared = settings.entries.map((one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`);
     expect(declared.sort()).toEqual(
       rows.map((row) => `${row.list} ${row.entry_type} ${row.value} ${row.verdict_scope}`).sort(),
     );
@@ -239,9 +225,7 @@ describe("email-security export", () => {
     expect(Object.entries(texts()).map(([name, text]) => [name, undated(text)])).toEqual(
       Object.entries(first).map(([name, text]) => [name, undated(text)]),
     );
-    expect((await runExport(tenant, "--force", "--own-domains", "co.uk")).stderr).toMatch(
-      /ERR_EXPORT_OPTION/,
-    );
+    expect((await runExport(tenant, "--force", "--own-domains", "co.uk")).stderr).toMatch(/ERR_EXPORT_OPTION/);
   });
 
   it("lists what people wrote in the files, and writes nothing over it where nobody can be asked", async () => {
@@ -252,8 +236,7 @@ describe("email-security export", () => {
     const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
     write(
       "deny.yaml",
-      () =>
-        `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
+      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
     );
     write("settings.yaml", (text) => {
       const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
@@ -404,9 +387,7 @@ describe("email-security export --pulumi-import", () => {
     };
     return await Promise.all(
       resources().map(async ({ type, id }) => {
-        const lifecycle = { AllowDenyEntry: allowDenyEntry, VipEmployee: vipEmployee }[
-          type.replace(/.*:/, "")
-        ];
+        const lifecycle = { AllowDenyEntry: allowDenyEntry, VipEmployee: vipEmployee }[type.replace(/.*:/, "")];
         return (await lifecycle?.lookUp(id, context))?.inputs ?? {};
       }),
     );
@@ -534,21 +515,13 @@ and put what that wrote into the program; the next \`pulumi up\` changes
       ...hostile.flatMap((text, at) => [
         entry(`v${at}`, "deny", text, { comment: text }),
         entry(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
-        entry(
-          `${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"),
-          "deny",
-          `twice-${at}.example`,
-          {
-            comment: "one",
-          },
-        ),
+        entry(`${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"), "deny", `twice-${at}.example`, {
+          comment: "one",
+        }),
         entry(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
       ]),
     ];
-    const vips = [
-      ...ODD_VIPS,
-      ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text })),
-    ];
+    const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
     await using tenant = await sandboxTenant(answering(rows, vips));
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
     expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
@@ -559,9 +532,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     const inputs = await imported(tenant);
     expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
     expect(
-      new Set(
-        inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`),
-      ).size,
+      new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
     ).toBe(names.length);
     for (const at of hostile.keys()) {
       expect(inputs).toContainEqual({ list: "deny", value: `twice-${at}.example`, comment: "one" });

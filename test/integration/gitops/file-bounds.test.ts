@@ -44,14 +44,12 @@ describe("a file outside the repository", () => {
   ])("over $way is not read, with git: $hasGit", async ({ way, hasGit }) => {
     using folder = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
     let file = "settings/acme.yaml";
-    if (way.startsWith("a settings file"))
-      symlinkSync(folder.path("outside/secret.yaml"), folder.path(`repo/${file}`));
+    if (way.startsWith("a settings file")) symlinkSync(folder.path("outside/secret.yaml"), folder.path(`repo/${file}`));
     if (way.startsWith("a folder")) {
       symlinkSync(folder.path("outside"), folder.path("repo/linked"));
       file = "linked/secret.yaml";
     }
-    if (way === "an include")
-      folder.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
+    if (way === "an include") folder.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
     if (way === "an include that is a link") {
       folder.write(`repo/${file}`, "version: 1\ninclude: [linked.yaml]\n");
       symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/settings/linked.yaml"));
@@ -71,15 +69,11 @@ describe("a file outside the repository", () => {
     using folder = repository({ "settings/acme.yaml": "version: 1\n" }, false);
     symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/tenants.yaml"));
     const linked = await emailSecurity(folder.path("repo"), ["rollout"]);
-    expect(linked.stderr).toContain(
-      '"tenants.yaml" can\'t be read: it is a link that leads out of its repository',
-    );
+    expect(linked.stderr).toContain('"tenants.yaml" can\'t be read: it is a link that leads out of its repository');
     expect(linked.stdout + linked.stderr).not.toContain("secret-of-another-project");
     folder.write("repo/others.yaml", TENANTS.replace("settings/{name}", "../outside/secret"));
     const named = await emailSecurity(folder.path("repo"), ["rollout", "others.yaml"]);
-    expect(named.stderr).toContain(
-      'settings "../outside/secret.yaml" lies outside the repository of this file',
-    );
+    expect(named.stderr).toContain('settings "../outside/secret.yaml" lies outside the repository of this file');
   });
 
   it("is what a name itself leads to by `..` where there is no git, and a folder beside that", async () => {
@@ -111,9 +105,7 @@ describe("what is no plain file", () => {
     const doctor = await emailSecurity(folder.path("repo"), ["doctor"]);
     expect(doctor.code).toBe(1);
     // The engine would wait for who writes into the pipe.
-    expect(doctor.stdout).toMatch(
-      /^- +backend +Pulumi would read the project's file, which is no plain\n +file$/m,
-    );
+    expect(doctor.stdout).toMatch(/^- +backend +Pulumi would read the project's file, which is no plain\n +file$/m);
   });
 });
 

@@ -221,9 +221,7 @@ it("writes nothing where a workflow of that name is at the top", async () => {
 it("makes an ignored directory a repository of its own", async () => {
   using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
-  expect(run.stdout).toContain(
-    "\nThe git repository . ignores this folder, so it becomes a repository of its own.\n",
-  );
+  expect(run.stdout).toContain("\nThe git repository . ignores this folder, so it becomes a repository of its own.\n");
   expect(run.stdout).toContain("cd mail && git init ");
   expect(existsSync(repository.at("mail/.github/workflows/merge.yml"))).toBe(true);
   expect(repository.git("status", "--porcelain")).toBe("");

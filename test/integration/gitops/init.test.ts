@@ -62,8 +62,7 @@ describe("email-security init", () => {
     const cli = cliIn(folder.path);
     await cli("init", ".", "--name", "initech");
     const readme = await readFile(join(folder.path, "README.md"), "utf8");
-    const [, example = ""] =
-      /## Propose a change\n[\s\S]*?```yaml settings\n([\s\S]*?)```/.exec(readme) ?? [];
+    const [, example = ""] = /## Propose a change\n[\s\S]*?```yaml settings\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(example).toMatch(/^ {3}allow:\n[\s\S]*^ {3}deny:\n/m);
     const file = join(folder.path, "settings/initech.yaml");
     await writeFile(file, `${await readFile(file, "utf8")}${example.replace(/^ {3}/gm, "")}`);
@@ -79,10 +78,7 @@ describe("email-security init", () => {
     for (const [file, wanted] of [
       [".vscode/settings.json", '"settings/**/*.yaml"'],
       [".pre-commit-config.yaml", "pass_filenames: false"],
-      [
-        ".github/workflows/pull-request.yml",
-        "npx --no email-security lint --no-approvals --output lint.sarif\n",
-      ],
+      [".github/workflows/pull-request.yml", "npx --no email-security lint --no-approvals --output lint.sarif\n"],
       [".gitlab-ci.yml", "- npx --no email-security lint --no-approvals\n"],
       ["README.md", "npx email-security lint --no-approvals  "],
     ] as const) {

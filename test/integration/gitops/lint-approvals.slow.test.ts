@@ -5,9 +5,7 @@ import { emailSecurity } from "../../support/command";
 const AS_OF = ["--today", "2026-11-23"];
 
 const review = (login: string, commit: string): string =>
-  JSON.stringify([
-    [{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }],
-  ]);
+  JSON.stringify([[{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }]]);
 
 describe("email-security lint, where the policy demands that approvals are proven", () => {
   it("refuses without them, says the next command, and can leave it to the pipeline", async () => {
@@ -32,13 +30,7 @@ describe("email-security lint, where the policy demands that approvals are prove
     expect(code).toBe(0);
 
     made.history.write("reviews.json", review("mei", made.head));
-    const json = await emailSecurity(made.history.path, [
-      ...args,
-      "--format",
-      "json",
-      "--output",
-      "sarif=lint.sarif",
-    ]);
+    const json = await emailSecurity(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
     const told = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
     expect(told.approvals).toEqual({ checked: 1, unchanged: 1, notAsked: 0 });
@@ -61,9 +53,7 @@ describe("email-security lint, where the policy demands that approvals are prove
     expect(refused.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
     made.history.write("reviews.json", "[]");
     const { stdout } = await emailSecurity(made.history.path, args);
-    expect(stdout).toContain(
-      "error: approvedBy holds what a terminal, Pulumi or a build pipeline would take",
-    );
+    expect(stdout).toContain("error: approvedBy holds what a terminal, Pulumi or a build pipeline would take");
     expect(stdout).not.toMatch(/##\[group\]/);
   });
 

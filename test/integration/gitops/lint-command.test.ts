@@ -47,9 +47,7 @@ describe("email-security lint", () => {
     const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings/acme/allow.yaml"]);
     expect(code).toBe(2);
     // What else that file says is not asked for.
-    expect(stdout).toMatch(
-      /^settings\/acme\/allow\.yaml:2:9 error: .*\(allow-look-alike\)\n1 error in 3 files\.\n$/,
-    );
+    expect(stdout).toMatch(/^settings\/acme\/allow\.yaml:2:9 error: .*\(allow-look-alike\)\n1 error in 3 files\.\n$/);
   });
 
   it("tells what the policy misses beside a value that can't be read, at the lines of both", async () => {
@@ -145,9 +143,7 @@ describe("email-security lint", () => {
     expect(JSON.parse(stdout)).toMatchObject({
       format: 1,
       files: ["settings.yaml"],
-      findings: [
-        { code: "shadowed", level: "warning", place: { file: "settings.yaml", line: 5, column: 5 } },
-      ],
+      findings: [{ code: "shadowed", level: "warning", place: { file: "settings.yaml", line: 5, column: 5 } }],
       counts: { error: 0, warning: 1, note: 0 },
     });
     const written = readFileSync(folder.path("tenants/lint.sarif"), "utf8");

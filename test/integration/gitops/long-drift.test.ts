@@ -21,11 +21,7 @@ beforeAll(async () => {
     scenario: {
       name: "long",
       tenants: [
-        tenantWith("acme", [
-          ...ADDED,
-          entry("allow", "turned.example", "Phishing"),
-          entry("deny", "kept.example"),
-        ]),
+        tenantWith("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
         tenantWith("globex", [
           ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
           entry("allow", "zz.globex.example"),

@@ -43,8 +43,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       list("members", "VipList", {}),
     ];
     const state = workshop.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      workshop.program(host, "");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     workshop.program(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack export"*) cat "${state}" ;; *) echo "$*" >&2; exit 1 ;; esac`,
@@ -59,9 +58,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     const lines = stdout.replace(/\n +/g, " ").split("\n");
     const left = lines.filter((line) => /^Left, |^…/.test(line));
     expect(left).toHaveLength(21);
-    expect(left[0]).toMatch(
-      /^Left, though its last day is past: allow zz\.example: it was put on the allow list/,
-    );
+    expect(left[0]).toMatch(/^Left, though its last day is past: allow zz\.example: it was put on the allow list/);
     expect(left[20]).toBe(
       "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security plan --all --stack acme` shows all of them",
     );

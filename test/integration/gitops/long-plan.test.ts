@@ -10,8 +10,7 @@ import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant
  * `email-security plan` through the real command, of a plan that is far longer than anybody reads.
  */
 
-const numbered = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
+const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 
 let sandbox: Sandbox;
 let folder: LintedFolder;

@@ -29,23 +29,18 @@ const steps: [string, Step][] = [
   ...preparation().map((step): [string, Step] => ["prepare", step]),
 ];
 const scripts: [string, string][] = [
-  ...steps.flatMap(([job, { name, run }]): [string, string][] =>
-    run === undefined ? [] : [[`${job}: ${name}`, run]],
-  ),
-  ...Object.entries(gitLabJobs()).map(([job, { script }]): [string, string] => [
-    `GitLab: ${job}`,
-    script.join("\n"),
-  ]),
+  ...steps.flatMap(([job, { name, run }]): [string, string][] => (run === undefined ? [] : [[`${job}: ${name}`, run]])),
+  ...Object.entries(gitLabJobs()).map(([job, { script }]): [string, string] => [`GitLab: ${job}`, script.join("\n")]),
 ];
 
 /** What each workflow and action of the examples, and of this repository, uses, by its file, with the comment behind it. */
-const ACTIONS: [file: string, uses: string][] = globSync(
-  ["examples/**/.github/**/*.yml", ".github/workflows/*.yml"],
-  { exclude: ["**/node_modules/**"] },
-).flatMap((file) =>
-  [...readFileSync(file, "utf8").matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(
-    ([, uses = ""]): [string, string] => [file, uses],
-  ),
+const ACTIONS: [file: string, uses: string][] = globSync(["examples/**/.github/**/*.yml", ".github/workflows/*.yml"], {
+  exclude: ["**/node_modules/**"],
+}).flatMap((file) =>
+  [...readFileSync(file, "utf8").matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, uses = ""]): [string, string] => [
+    file,
+    uses,
+  ]),
 );
 
 /** Whether a job can reach the tenant's key. */
@@ -87,9 +82,7 @@ describe("the workflows for GitHub", () => {
   it.each(jobs)("have a limit and rights of its own for each job: %s", (_name, job) => {
     expect(job["timeout-minutes"]).toBeGreaterThan(0);
     expect(job.permissions).toBeDefined();
-    expect(
-      Object.values(job.permissions ?? {}).filter((right) => !["read", "write"].includes(right)),
-    ).toEqual([]);
+    expect(Object.values(job.permissions ?? {}).filter((right) => !["read", "write"].includes(right))).toEqual([]);
   });
 
   it.each(jobs)(
@@ -167,42 +160,39 @@ describe("the pipeline for GitLab", () => {
     ]);
   });
 
-  it.each(["gitops", "rollout"])(
-    "has Pulumi before it plans, and installs it without any secret: %s",
-    async (name) => {
-      await using folder = await EmptyFolder.create();
-      const commands = join(folder.path, "commands");
-      await mkdir(commands);
-      for (const program of ["npm", "curl", "tar", "apt-get"]) {
-        const file = join(commands, program);
-        await writeFile(file, `#!/bin/sh\necho "${program} $(env | grep -c s3cret)" >> "$SEEN"\n`, {
-          mode: 0o755,
-        });
-      }
-      const pipeline = gitLabPipeline(`examples/${name}`);
-      const rollout = pipeline["rollout"] as GitLabJob | undefined;
-      const job = pipeline[".tenant"] as GitLabJob & {
-        readonly id_tokens: object;
-        readonly variables: Record<string, string>;
-      };
-      const addresses = name === "gitops" ? [] : [...Object.values(ADDRESSES), SECRET];
-      const named = { ...job.id_tokens, ...(job.secrets as object), ...(rollout?.secrets as object) };
-      const secrets = [...Object.keys(named), "GITLAB_TOKEN", "CI_JOB_TOKEN", ...addresses];
-      const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";
-      const seen = join(folder.path, "seen");
-      await promisify(execFile)("bash", ["-c", install], {
-        env: {
-          // Without a Pulumi.
-          PATH: `${commands}:/usr/bin:/bin`,
-          SEEN: seen,
-          ...Object.fromEntries(secrets.map((secret) => [secret, "s3cret"])),
-        },
+  it.each(["gitops", "rollout"])("has Pulumi before it plans, and installs it without any secret: %s", async (name) => {
+    await using folder = await EmptyFolder.create();
+    const commands = join(folder.path, "commands");
+    await mkdir(commands);
+    for (const program of ["npm", "curl", "tar", "apt-get"]) {
+      const file = join(commands, program);
+      await writeFile(file, `#!/bin/sh\necho "${program} $(env | grep -c s3cret)" >> "$SEEN"\n`, {
+        mode: 0o755,
       });
-      const told = (await readFile(seen, "utf8")).trim().split("\n");
-      expect(told).toEqual(expect.arrayContaining(["npm 0", "curl 0", "tar 0"]));
-      expect(told.filter((line) => !line.endsWith(" 0"))).toEqual([]);
-    },
-  );
+    }
+    const pipeline = gitLabPipeline(`examples/${name}`);
+    const rollout = pipeline["rollout"] as GitLabJob | undefined;
+    const job = pipeline[".tenant"] as GitLabJob & {
+      readonly id_tokens: object;
+      readonly variables: Record<string, string>;
+    };
+    const addresses = name === "gitops" ? [] : [...Object.values(ADDRESSES), SECRET];
+    const named = { ...job.id_tokens, ...(job.secrets as object), ...(rollout?.secrets as object) };
+    const secrets = [...Object.keys(named), "GITLAB_TOKEN", "CI_JOB_TOKEN", ...addresses];
+    const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";
+    const seen = join(folder.path, "seen");
+    await promisify(execFile)("bash", ["-c", install], {
+      env: {
+        // Without a Pulumi.
+        PATH: `${commands}:/usr/bin:/bin`,
+        SEEN: seen,
+        ...Object.fromEntries(secrets.map((secret) => [secret, "s3cret"])),
+      },
+    });
+    const told = (await readFile(seen, "utf8")).trim().split("\n");
+    expect(told).toEqual(expect.arrayContaining(["npm 0", "curl 0", "tar 0"]));
+    expect(told.filter((line) => !line.endsWith(" 0"))).toEqual([]);
+  });
 
   it("does not succeed before somebody has asked who approved, and never for a fork", () => {
     const { rules, script = [], ...job } = gitLabJobs()["approvals"] ?? {};
@@ -243,12 +233,9 @@ describe("every script", () => {
     },
   );
 
-  it.each(scripts)(
-    "holds no expression, for what a stranger named would be run as shell: %s",
-    (_name, script) => {
-      expect(script).not.toContain("${{");
-    },
-  );
+  it.each(scripts)("holds no expression, for what a stranger named would be run as shell: %s", (_name, script) => {
+    expect(script).not.toContain("${{");
+  });
 
   it.each(scripts)("runs the installed command, and gets none from the registry: %s", (_name, script) => {
     expect(script.match(/\bnpx (?!--no email-security )/g)).toBeNull();

@@ -57,10 +57,7 @@ const aStory: fc.Arbitrary<readonly Chapter[]> = fc
         console: fc.array(aConsoleEdit, { maxLength: at === 0 ? 6 : 4 }),
         settings: fc.array(aSettingsEdit, { minLength: at === 0 ? 2 : 0, maxLength: at === 0 ? 9 : 5 }),
         isHeld: fc.boolean(),
-        overtaken: fc.oneof(
-          { weight: 3, arbitrary: fc.constant(undefined) },
-          { weight: 1, arbitrary: fc.nat(20) },
-        ),
+        overtaken: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(20) }),
       }),
     ),
   )
@@ -282,9 +279,7 @@ class Scene {
       .filter(({ code }) => code === "exclusive-later")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) at the tenant/.exec(message)?.[1]));
     const isLater = ({ sign }: Change): boolean => sign === "remove";
-    expect(next.changes.filter(isLater).length, "what goes later").toBe(
-      later.reduce((sum, one) => sum + one, 0),
-    );
+    expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
     if (later.length === 0) expect(next.guards.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));
     expect(more.map(changeLine), "the next plan").toEqual([]);
@@ -324,9 +319,7 @@ class Scene {
     const isDone = (status: number): boolean => status < 300;
     if (kind === "vip") {
       const added = await company.console("POST", "/vip_employees", { emails: [value], comment });
-      return (
-        isDone(added) && isDone(await company.console("PATCH", "/vip_employees", { email: value, comment }))
-      );
+      return isDone(added) && isDone(await company.console("PATCH", "/vip_employees", { email: value, comment }));
     }
     const row = company.entries().find((one) => keyOfRow(one) === key);
     const path = "/allow_deny_entries";
@@ -396,9 +389,7 @@ class Scene {
 
   /** All that the tenant holds, in words. */
   #holds(): ReadonlyMap<string, string> {
-    const entries = this.#company
-      .entries()
-      .map((row) => [`entry ${keyOfRow(row)}`, told("entry", row)] as const);
+    const entries = this.#company.entries().map((row) => [`entry ${keyOfRow(row)}`, told("entry", row)] as const);
     const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
       const text = source === "auto" ? "VIP (auto)" : told("vip", { comment });
       return email === null || email === "" ? [] : [[`vip ${email}`, text] as const];
@@ -423,8 +414,7 @@ function changeLine({ kind, key, before, after }: Change): string {
 
 function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
   // Who is a VIP by detection and by hand is one all the same.
-  const of = (holds: ReadonlyMap<string, string>, name: string) =>
-    holds.get(name)?.replace(" (auto)", "") ?? "nothing";
+  const of = (holds: ReadonlyMap<string, string>, name: string) => holds.get(name)?.replace(" (auto)", "") ?? "nothing";
   return [...new Set([...before.keys(), ...after.keys()])]
     .filter((name) => of(before, name) !== of(after, name))
     .map((name) => `${name}: ${of(before, name)} -> ${of(after, name)}`)

@@ -34,15 +34,9 @@ it("the README's picture is what a plan prints", async () => {
   });
   await client.close();
   const shown = { ...plan, tenant: { ...plan.tenant, host: "mail-security.example" } };
-  const text = planText(shown, { color: true, width: 92 }).replaceAll(
-    `${dirname(folder.at("settings"))}/`,
-    "",
-  );
+  const text = planText(shown, { color: true, width: 92 }).replaceAll(`${dirname(folder.at("settings"))}/`, "");
   const [whatChanges = ""] = text.split(/\n.*Left alone/);
   await expect(
-    terminalPicture(
-      `$ email-security plan settings/acme.yaml\n\n${whatChanges}`,
-      "What `email-security plan` prints",
-    ),
+    terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
   ).toMatchFileSnapshot("../../../docs/public/plan.svg");
 });

@@ -61,9 +61,7 @@ const entry = (list: string, value: string, comment = "", more = {}) => ({
 
 const brief = ({ changes }: Plan): string[] =>
   changes.map(({ sign, before, after, key, why }) =>
-    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why]
-      .filter(Boolean)
-      .join(" "),
+    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why].filter(Boolean).join(" "),
   );
 
 describe("a plan", () => {
@@ -169,9 +167,7 @@ deny: []
     const cut = await acme.plan("version: 1\ndeny: [bad-1.example]\n", known);
     expect(cut.guards).toMatchObject([{ code: "removal-guard" }]);
     expect(cut.guards[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
-    expect(cut.guards[0]?.message).toContain(
-      "In the settings file that is under `lists: { entries: { … } }`.",
-    );
+    expect(cut.guards[0]?.message).toContain("In the settings file that is under `lists: { entries: { … } }`.");
     const text = `version: 1\nallow: [{ value: there.example, comment: "y" }]\ndeny: [${values.join(", ")}]\n`;
     expect((await acme.plan(text, known)).guards).toMatchObject([{ code: "exists" }]);
     const adopting = text.replace("version: 1\n", "version: 1\nlists: { entries: { adopt: true } }\n");
@@ -246,8 +242,7 @@ deny: []
       ],
       ["leaving", "ours.example", "expired on 2026-10-31"],
     ]);
-    const unsure =
-      "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
+    const unsure = "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
     expect(told()).toEqual([
       ["leaving", "late.example", unsure],
       ["leaving", "ours.example", unsure],
@@ -268,9 +263,7 @@ deny: []
   it("asks whose key it is when the tenant's people have mailboxes of other domains than its own", async () => {
     await using acme = await tenant();
     const codes = async (ownDomains: string): Promise<string[]> =>
-      (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).guards.map(
-        ({ code }) => code,
-      );
+      (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).guards.map(({ code }) => code);
     expect(await codes("globex.example")).toEqual(["other-tenant"]);
     expect(await codes("globex.example, acme.example")).toEqual([]);
   });
@@ -394,22 +387,18 @@ describe("the digest of a plan", () => {
       `${called} expires was 2026-12-31, is never`,
     ]);
     expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
-    expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([
-      `${called} owner was Dana, is Mallory`,
-    ]);
+    expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([`${called} owner was Dana, is Mallory`]);
     expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
       `${called} approvedBy was Tom, is not said`,
     ]);
     expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
-    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual([
-      "  policy.maxDays: was not said, is 90",
-    ]);
+    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not said, is 90"]);
     expect(await movedBy(text("", "ownDomains: [acme.example]\n"))).toEqual([
       '  ownDomains: was [], is ["acme.example"]',
     ]);
-    expect(
-      await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1")),
-    ).toEqual(["  lists.entries.maxRemovals: was not said, is 500"]);
+    expect(await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1"))).toEqual([
+      "  lists.entries.maxRemovals: was not said, is 500",
+    ]);
     expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
     // The digest says it without the plan, too.
     const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
@@ -429,8 +418,7 @@ describe("the digest of a plan", () => {
 
   it("is over what an addition may take the place of, in another scope", async () => {
     await using acme = await tenant([entry("deny", "one.example", "old", { verdict_scope: "graymail" })]);
-    const text =
-      "version: 1\nlists: { entries: { adopt: true } }\ndeny: [{ value: one.example, comment: INC-1 }]\n";
+    const text = "version: 1\nlists: { entries: { adopt: true } }\ndeny: [{ value: one.example, comment: INC-1 }]\n";
     const reviewed = await acme.plan(text, NOTHING, "prod");
     expect(reviewed.changes[0]?.mayReplace).toMatchObject([
       { key: "one.example (graymail)", before: { list: "deny", comment: "old" } },
@@ -445,10 +433,7 @@ describe("the digest of a plan", () => {
     // What is declared itself, or goes, is nobody's to take over.
     const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
     const changes = (await acme.plan(both, NOTHING, "prod")).changes;
-    expect(changes.map(({ key, mayReplace }) => [key, mayReplace])).toContainEqual([
-      "one.example",
-      undefined,
-    ]);
+    expect(changes.map(({ key, mayReplace }) => [key, mayReplace])).toContainEqual(["one.example", undefined]);
   });
 
   it("of an earlier release is told as one", async () => {
@@ -534,10 +519,7 @@ describe("a plan with evidence", () => {
     // What is risky by itself.
     expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
     // An allow for graymail is for graymail; one for everything lets it in, which is no danger.
-    expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([
-      2,
-      ["none"],
-    ]);
+    expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([2, ["none"]]);
     expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
     // The lint of what only the mail can tell is a note, so that the two agree.
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
@@ -593,9 +575,7 @@ describe("a plan with evidence", () => {
       .threats("acme")
       .filter(
         ({ verdict, action_taken, detection_time }) =>
-          verdict === "malicious" &&
-          /moved|quarantined$/.test(action_taken) &&
-          Date.parse(detection_time) > since,
+          verdict === "malicious" && /moved|quarantined$/.test(action_taken) && Date.parse(detection_time) > since,
       );
     const sender = stopped[0]?.sender_email ?? "";
     const from = stopped.filter((threat) => threat.sender_email === sender);

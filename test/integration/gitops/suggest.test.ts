@@ -90,9 +90,7 @@ it("prints suggestions of the tenant's mail with a patch that git applies, and w
     ...settings.entries.filter(({ list }) => list === "deny").map(({ value }) => value),
     ...settings.vips.map(({ email: mailbox }) => mailbox),
   ];
-  expect(declared.sort()).toEqual(
-    ["bad.example", "evil.example", "ruth.castellan@acme.example", ...suggested].sort(),
-  );
+  expect(declared.sort()).toEqual(["bad.example", "evil.example", "ruth.castellan@acme.example", ...suggested].sort());
 
   // What it wrote is not suggested again.
   const again = await email("suggest");
@@ -121,15 +119,9 @@ it("suggests only what is true of the mail: VIPs by their threats, denies by the
     .filter(({ report_date, verdict }) => report_date >= since && verdict === "malicious");
   const denied = [...stdout.matchAll(/Deny (\S+)\n/g)].map(([, value = ""]) => value);
   expect(denied.length).toBeGreaterThan(0);
-  const left = threats.filter(
-    ({ verdict, action_taken }) => verdict === "malicious" && action_taken === "none",
-  );
-  const senders = [
-    ...reports.map(({ sender }) => sender),
-    ...left.map(({ sender_email = "" }) => sender_email),
-  ];
-  for (const value of denied)
-    expect([value, senders.some((one) => one.endsWith(value))]).toEqual([value, true]);
+  const left = threats.filter(({ verdict, action_taken }) => verdict === "malicious" && action_taken === "none");
+  const senders = [...reports.map(({ sender }) => sender), ...left.map(({ sender_email = "" }) => sender_email)];
+  for (const value of denied) expect([value, senders.some((one) => one.endsWith(value))]).toEqual([value, true]);
 });
 
 it("brings as much as is asked for, and says that there is more", async () => {

@@ -26,9 +26,7 @@ it("tells it as JSON and as Markdown too", async () => {
   });
   const json = await email("why", "flood.example", "settings.yaml", "--format", "json");
   const story = JSON.parse(json.stdout) as WhyStory;
-  expect(
-    story.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields]),
-  ).toEqual([
+  expect(story.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields])).toEqual([
     [HOSTILE, { ticket: "INC-1", expires: "2099-10-01" }, { ticket: "INC-1", expires: "2099-12-31" }],
     ["Deny the flood (#7)", undefined, { ticket: "INC-1", expires: "2099-10-01" }],
   ]);

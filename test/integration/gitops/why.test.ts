@@ -69,10 +69,9 @@ it("names the host's request of a squash commit, and marks what its author typed
   using folder = settingsHistory();
   folder.git("remote", "add", "origin", "https://github.com/acme/mail.git");
   folder.commit("Begin", { "settings.yaml": "version: 1\n" });
-  folder.commit(
-    "Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>",
-    { "settings.yaml": ENTRY },
-  );
+  folder.commit("Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>", {
+    "settings.yaml": ENTRY,
+  });
   const { stdout } = await commandLine(folder.path, OFFLINE)("why", "evil.example");
   expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
   expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
@@ -101,8 +100,7 @@ it("names who committed what another person wrote, and when", async () => {
   expect(stdout.replace(/\s+/g, " ")).toContain(
     "written on 2026-05-04 08:00 UTC; committed on 2026-06-05 09:30 UTC by Robin Okafor <robin@acme.example>",
   );
-  const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyStory)
-    .history;
+  const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyStory).history;
   expect(event?.commit).toMatchObject({
     at: "2026-05-04T08:00:00.000Z",
     committer: "Robin Okafor <robin@acme.example>",

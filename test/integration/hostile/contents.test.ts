@@ -12,19 +12,15 @@ async function answering(body: string | Buffer) {
 }
 
 describe("names that mean something to JavaScript", () => {
-  test.each(ENDPOINTS)(
-    "are fields as any other to $name",
-    async ({ name, call, envelope, content, answer }) => {
-      const odd =
-        '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": 7';
-      const body = JSON.stringify(wrapped(envelope, content)).replaceAll("{", `{${odd}, `);
-      await using service = await answering(body);
-      await using client = new TestClient(service);
-      expect(await call(client, "an-id"), name).toEqual(answer ?? content);
-      expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
-      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
-    },
-  );
+  test.each(ENDPOINTS)("are fields as any other to $name", async ({ name, call, envelope, content, answer }) => {
+    const odd = '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": 7';
+    const body = JSON.stringify(wrapped(envelope, content)).replaceAll("{", `{${odd}, `);
+    await using service = await answering(body);
+    await using client = new TestClient(service);
+    expect(await call(client, "an-id"), name).toEqual(answer ?? content);
+    expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
 
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"])(
     "%s is a value as any other",
@@ -49,16 +45,8 @@ describe("JSON that is allowed but odd", () => {
       { value: "other.example" },
     ],
     ["NUL in a text", `{"results": {${ENTRY}, "comment": "a\\u0000b"}}`, { comment: "a\u0000b" }],
-    [
-      "half a character in a comment",
-      `{"results": {${ENTRY}, "comment": "a\\ud83d"}}`,
-      { comment: "a\ud83d" },
-    ],
-    [
-      "numbers beyond any other",
-      `{"results": {${ENTRY}, "more": [9007199254740993, 1e999, -0]}}`,
-      { id: "e1" },
-    ],
+    ["half a character in a comment", `{"results": {${ENTRY}, "comment": "a\\ud83d"}}`, { comment: "a\ud83d" }],
+    ["numbers beyond any other", `{"results": {${ENTRY}, "more": [9007199254740993, 1e999, -0]}}`, { id: "e1" }],
     [
       "bytes that are no UTF-8, in a comment",
       Buffer.concat([
@@ -83,9 +71,7 @@ describe("JSON that is allowed but odd", () => {
     ["bytes that are no UTF-8", Buffer.from([0x22, 0xc3, 0x28, 0x22])],
     ["longer than any id", JSON.stringify("x".repeat(1001))],
   ])("an id that could not be sent back as it came is an error of the answer: %s", async (_name, id) => {
-    const rest = Buffer.from(
-      ', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}',
-    );
+    const rest = Buffer.from(', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}');
     await using service = await answering(
       Buffer.concat([Buffer.from('{"results": {"items": [{"id": '), Buffer.from(id), rest]),
     );

@@ -11,9 +11,7 @@ describe("a list that does not end is given up, at a cost that is bounded", () =
     const pages = 12;
     await using service = await Service.start((request, response) => {
       const items =
-        pageAsked(request) > pages
-          ? []
-          : itemsOf(request, pageAsked(request) * 12, 12, "x".repeat(1024 * 1024));
+        pageAsked(request) > pages ? [] : itemsOf(request, pageAsked(request) * 12, 12, "x".repeat(1024 * 1024));
       answerPage(request, response, items, pages * 12);
     });
     const run = await runClient({ baseUrl: service.url, calls: ["threats.iterate"] });

@@ -81,12 +81,7 @@ describe("a page size that is ignored", () => {
     const count = perPage * 3 + 1;
     await using service = await Service.start((request, response) => {
       const first = (pageAsked(request) - 1) * perPage;
-      answerPage(
-        request,
-        response,
-        itemsOf(request, first, Math.max(0, Math.min(perPage, count - first))),
-        count,
-      );
+      answerPage(request, response, itemsOf(request, first, Math.max(0, Math.min(perPage, count - first))), count);
     });
     await using client = new TestClient(service);
     const expected = Array.from({ length: count }, (_, at) => String(at));

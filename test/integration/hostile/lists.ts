@@ -78,14 +78,7 @@ export const ENDLESS: readonly Endless[] = [
   },
 ];
 
-export async function isGivenUp({
-  perPage,
-  text = "",
-  total,
-  calls,
-  bound,
-  mostRequests,
-}: Endless): Promise<void> {
+export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: Endless): Promise<void> {
   await using service = await Service.start((request, response) => {
     answerPage(request, response, itemsOf(request, pageAsked(request) * perPage, perPage, text), total);
   });

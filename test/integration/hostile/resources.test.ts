@@ -128,9 +128,7 @@ class HostileTenant implements AsyncDisposable {
       tell(response, 201, row);
       return;
     }
-    const id = decodeURIComponent(
-      url.slice(url.lastIndexOf("/allow_deny_entries/") + "/allow_deny_entries/".length),
-    );
+    const id = decodeURIComponent(url.slice(url.lastIndexOf("/allow_deny_entries/") + "/allow_deny_entries/".length));
     const at = this.entries.findIndex((row) => row.id === id);
     const row = this.entries[at];
     if (row === undefined) {
@@ -187,11 +185,7 @@ const LIES: readonly [string, Telling, RegExp][] = [
     (rows, page, response) => tell(response, 200, { items: rows, page, page_size: 200, total: 1e9 }),
     /came twice/,
   ],
-  [
-    "10 million nested arrays",
-    asText(`{"results": ${"[".repeat(10_000_000)}`),
-    /JSON of more than 1000000 values/,
-  ],
+  ["10 million nested arrays", asText(`{"results": ${"[".repeat(10_000_000)}`), /JSON of more than 1000000 values/],
   [
     "1 GiB",
     async (_rows, _page, response) => {
@@ -201,11 +195,7 @@ const LIES: readonly [string, Telling, RegExp][] = [
     },
     /more than 16777216 bytes/,
   ],
-  [
-    "an id that is none",
-    asText('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'),
-    /results\.items\.0\./,
-  ],
+  ["an id that is none", asText('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'), /results\.items\.0\./],
   ["no list at all", asText('{"results": {"__proto__": {"items": []}}}'), /results\.items/],
   [
     "a failure under 200",
@@ -308,9 +298,7 @@ test("where a total hides the end of a list, what is hidden is neither deleted n
       total: Math.min(rows.length, 200),
     });
   const list = tenant.provider.resource("allowDenyList");
-  const error = await failure(
-    list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }),
-  );
+  const error = await failure(list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }));
   expect(String((error as { reasons?: unknown }).reasons)).toContain("answered 409: it exists");
   expect(new Set(tenant.writes)).toEqual(new Set(["POST /allow_deny_entries"]));
   expect(tenant.entries).toHaveLength(250);
@@ -320,9 +308,7 @@ test("a page size that is ignored, 25 instead of 200, makes no entry twice", asy
   await using tenant = await HostileTenant.start();
   tenant.telling = inPagesOf(25);
   const count = 51;
-  const entries = Object.fromEntries(
-    Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]),
-  );
+  const entries = Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]));
   const list = tenant.provider.resource("allowDenyList");
   const made = await list.declare({ entries });
   expect(tenant.entries).toHaveLength(count);
@@ -391,21 +377,18 @@ describe("ids that the service makes up", () => {
     expect(tenant.entries).toEqual([bystander]);
   });
 
-  test.each([".", ".."])(
-    "an entry of id %j, which no address can carry, is never asked to be deleted",
-    async (id) => {
-      await using tenant = await HostileTenant.start();
-      tenant.nextId = () => id;
-      const entry = tenant.provider.resource("allowDenyEntry");
-      const made = await entry.declare({ list: "deny", value: "evil.example" });
-      await tenant.provider.nextRun();
-      tenant.writes.length = 0;
-      const error = await failure(entry.delete(made.id, made.properties));
-      expect((error as Error).message).toContain(`id can't be "${id}"`);
-      expect(tenant.writes).toEqual([]);
-      expect(tenant.entries).toHaveLength(1);
-    },
-  );
+  test.each([".", ".."])("an entry of id %j, which no address can carry, is never asked to be deleted", async (id) => {
+    await using tenant = await HostileTenant.start();
+    tenant.nextId = () => id;
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare({ list: "deny", value: "evil.example" });
+    await tenant.provider.nextRun();
+    tenant.writes.length = 0;
+    const error = await failure(entry.delete(made.id, made.properties));
+    expect((error as Error).message).toContain(`id can't be "${id}"`);
+    expect(tenant.writes).toEqual([]);
+    expect(tenant.entries).toHaveLength(1);
+  });
 
   test.each([
     ["an empty one", ""],

@@ -95,10 +95,7 @@ const MADE_BIG: readonly Case[] = [
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: says(
-      "half a million wrong items",
-      `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`,
-    ),
+    attack: says("half a million wrong items", `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`),
     code: "ERR_RESPONSE_TOO_LARGE",
     calls: ["allowDenyEntries.list"],
   },
@@ -221,11 +218,7 @@ const HEADS: readonly Case[] = [
     tries: 4,
   },
   {
-    attack: endlessHead(
-      "interim answers without an end",
-      "",
-      "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n",
-    ),
+    attack: endlessHead("interim answers without an end", "", "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"),
     code: "ERR_TIMEOUT",
     tries: 4,
     timeoutMs: 250,
@@ -280,11 +273,7 @@ const HEADS: readonly Case[] = [
 ];
 
 /** All cases, and the endpoints that meet each but where it says so itself. */
-export const GROUPS: readonly (readonly [
-  what: string,
-  cases: readonly Case[],
-  endpoints: readonly string[],
-])[] = [
+export const GROUPS: readonly (readonly [what: string, cases: readonly Case[], endpoints: readonly string[]])[] = [
   ["too large", TOO_LARGE, SAMPLE],
   ["made to take more than its size", MADE_BIG, SAMPLE],
   ["of many rows", ROWS, []],

@@ -94,10 +94,7 @@ async function byClient(setting: Setting) {
   await using company = await startCompany(setting);
   for (const [name, value] of Object.entries(company.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([...usualAuthorities, ...(setting.trusted ?? []).map(({ cert }) => cert)]);
-  await using client = new TestClient(
-    { url: company.environment["EMAIL_SECURITY_BASE_URL"] ?? "" },
-    { apiKey: KEY },
-  );
+  await using client = new TestClient({ url: company.environment["EMAIL_SECURITY_BASE_URL"] ?? "" }, { apiKey: KEY });
   const thrown = await failure(client.vipEmployees.add(["jane@company.example"]));
   expect(thrown).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
   const all = inspect(thrown, { showHidden: true, depth: 9 });
@@ -242,10 +239,7 @@ describe("a company's proxy and its own authorities", () => {
         environment: ({ proxy }) => ({ HTTPS_PROXY: `http://user:${PASSWORD}@${proxy}` }),
       },
       [tunnel],
-      [
-        `the proxy of HTTPS_PROXY answered ${refusal}`,
-        ...(refusal === 407 ? ["user name and password"] : []),
-      ],
+      [`the proxy of HTTPS_PROXY answered ${refusal}`, ...(refusal === 407 ? ["user name and password"] : [])],
     ]),
   ];
   const byWhoTrustsAnybody = refused
@@ -283,9 +277,7 @@ describe("a company's proxy and its own authorities", () => {
 /** What looking for a VIP comes to in a provider process. */
 async function lookedFor(options: ProviderProcessOptions): Promise<string> {
   await using provider = await ProviderProcess.start(options);
-  const read = provider
-    .resource("vipEmployee")
-    .read("jane@company.example", { email: "jane@company.example" });
+  const read = provider.resource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
   const outcome = await read.then(
     (found) => (found === undefined ? "no VIP" : "a VIP"),
     (error: Error) => error.message,
@@ -319,26 +311,23 @@ describe("plain http to another host than this", () => {
   });
 });
 
-test.each([301, 302, 303, 307, 308])(
-  "a redirect by %i to another origin carries nothing there",
-  async (status) => {
-    await using elsewhere = await Service.start(always(200, page([])));
-    await using service = await Service.start((_request, response) => {
-      response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
-    });
-    for (const name of [
-      "vipEmployees.list",
-      "vipEmployees.remove",
-      "allowDenyEntries.update",
-      "allowDenyEntries.delete",
-    ]) {
-      await using client = new TestClient(service);
-      expect(await failure(endpointOf(name).call(client, "an-id"))).toMatchObject({ code: "ERR_REDIRECT" });
-    }
-    expect(service.received).toHaveLength(4);
-    expect(elsewhere.received).toEqual([]);
-  },
-);
+test.each([301, 302, 303, 307, 308])("a redirect by %i to another origin carries nothing there", async (status) => {
+  await using elsewhere = await Service.start(always(200, page([])));
+  await using service = await Service.start((_request, response) => {
+    response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
+  });
+  for (const name of [
+    "vipEmployees.list",
+    "vipEmployees.remove",
+    "allowDenyEntries.update",
+    "allowDenyEntries.delete",
+  ]) {
+    await using client = new TestClient(service);
+    expect(await failure(endpointOf(name).call(client, "an-id"))).toMatchObject({ code: "ERR_REDIRECT" });
+  }
+  expect(service.received).toHaveLength(4);
+  expect(elsewhere.received).toEqual([]);
+});
 
 describe("a key that no header can carry is refused before a request, and not shown", () => {
   test.for([

@@ -144,9 +144,7 @@ function heapUsed(): number {
 
 /** What keeps this process busy, by its kind, and its open sockets, of which one that only idles keeps no process busy. */
 function handles(): Record<string, number> {
-  const kinds = process
-    .getActiveResourcesInfo()
-    .filter((kind) => kind !== "Immediate" && kind !== "TCPSocketWrap");
+  const kinds = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate" && kind !== "TCPSocketWrap");
   for (const descriptor of process.platform === "linux" ? readdirSync(DESCRIPTORS) : []) {
     if (linkOf(`${DESCRIPTORS}/${descriptor}`).startsWith("socket:")) kinds.push("open socket");
   }

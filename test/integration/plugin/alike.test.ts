@@ -124,8 +124,7 @@ it.each(Object.entries(KINDS))("%s is checked, and told from another, alike", as
       await both((resource) => resource.diff("id", before.inputs, next.inputs, before.inputs));
       // Where nothing changes, the dynamic host has nothing to add details to.
       await both(
-        async (resource) =>
-          (await resource.diffDetails("id", before.inputs, next.inputs, before.inputs)) ?? {},
+        async (resource) => (await resource.diffDetails("id", before.inputs, next.inputs, before.inputs)) ?? {},
       );
       compared += 1;
     }),

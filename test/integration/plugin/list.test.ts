@@ -36,9 +36,7 @@ async function list({ client }: ProviderProcess, kind: string, asked: Asked = {}
   request.setContinuationToken(from);
   const page = { ids: [] as string[], names: [] as string[], isComputed: false };
   let next: string | undefined;
-  for await (const answer of client.list(request) as AsyncIterable<
-    InstanceType<typeof messages.ListResponse>
-  >) {
+  for await (const answer of client.list(request) as AsyncIterable<InstanceType<typeof messages.ListResponse>>) {
     const result = answer.getResult();
     if (result !== undefined) {
       page.ids.push(result.getId());
@@ -111,9 +109,7 @@ it("yields as many as are asked for, in pages of the size that is asked for, wit
     from = page.next;
   }
   expect(more).toEqual(ids);
-  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
-    'There is no page "elsewhere"',
-  );
+  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow('There is no page "elsewhere"');
 });
 
 it("knows nothing of what is not known yet, and refuses what it has not", async () => {
@@ -125,8 +121,6 @@ it("knows nothing of what is not known yet, and refuses what it has not", async 
     /AllowDenyEntry can't be listed so: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
   );
   await expect(query({ lists: "deny" })).rejects.toThrow(/lists is not an argument; write list/);
-  await expect(list(provider, "Allowlist")).rejects.toThrow(
-    /There is no resource of type .*\[ERR_PROTOCOL\]/,
-  );
+  await expect(list(provider, "Allowlist")).rejects.toThrow(/There is no resource of type .*\[ERR_PROTOCOL\]/);
   expect(sandbox.requests).toEqual([]);
 });

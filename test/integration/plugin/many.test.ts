@@ -7,10 +7,7 @@ const COUNT = 5_000;
 const evil = (at: number): string => `evil-${at}.example`;
 
 const pages = (list: string, count: number): string[] =>
-  Array.from(
-    { length: count },
-    (_, at) => `GET /allow_deny_entries?list=${list}&page=${at + 1}&page_size=200 200`,
-  );
+  Array.from({ length: count }, (_, at) => `GET /allow_deny_entries?list=${list}&page=${at + 1}&page_size=200 200`);
 
 /** A company that denies thousands of domains. */
 function bigCompany(): Scenario {

@@ -60,11 +60,7 @@ const CASES: readonly Case[] = [
     kind: "vipEmployee",
     inputs: { email: LENA, comment: "Treasury" },
     untold: ["source", "addedBy", "dateAdded", "fullName", "jobTitle", "department"],
-    updates: [
-      { email: LENA, comment: "Head of Treasury" },
-      { email: LENA, onDelete: "keep" },
-      { email: LENA },
-    ],
+    updates: [{ email: LENA, comment: "Head of Treasury" }, { email: LENA, onDelete: "keep" }, { email: LENA }],
   },
   {
     what: "a whole allow/deny list",

@@ -144,9 +144,7 @@ describe("the diff of a provider instance", () => {
     expect(await failuresOf("default", stack)).toEqual([]);
     expect(await failuresOf("default_0_1_0", stack)).toEqual([]);
     const refusal = /^a Provider can't be called "default(_0_1_0)?", .*; give it another name$/;
-    expect(await failuresOf("default", { ...stack, apiKey: "mine" })).toEqual([
-      expect.stringMatching(refusal),
-    ]);
+    expect(await failuresOf("default", { ...stack, apiKey: "mine" })).toEqual([expect.stringMatching(refusal)]);
     expect(await failuresOf("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
       expect.stringMatching(refusal),
     ]);

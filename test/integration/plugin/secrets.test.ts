@@ -60,9 +60,7 @@ it("a secret in a list stays one, whatever form its key was written in, and wher
     "a.example": "deny",
   });
   // Its name is another by then.
-  expect(await check({ "Evil.Example": secret("deny: hush") })).toEqual(
-    secret({ "evil.example": "deny: hush" }),
-  );
+  expect(await check({ "Evil.Example": secret("deny: hush") })).toEqual(secret({ "evil.example": "deny: hush" }));
   expect(await check(secret({ "evil.example": "deny" }))).toEqual(secret({ "evil.example": "deny" }));
 
   // Nobody of that name is in the organization.

@@ -6,8 +6,7 @@ import { expect, it } from "vitest";
 import { signAdHoc } from "#scripts/mac-signature";
 import { EmptyFolder } from "../../support/packed-package";
 
-const missing =
-  spawnSync("go", ["version"]).status === 0 ? undefined : "there is no Go, which makes what is compared";
+const missing = spawnSync("go", ["version"]).status === 0 ? undefined : "there is no Go, which makes what is compared";
 
 it.skipIf(missing)(
   `signs a program for macOS as Go's linker does${missing ? ` (skipped: ${missing})` : ""}`,

@@ -5,12 +5,7 @@ import { expect, it } from "vitest";
 import { TEXTS, versionOf, writeVersion } from "#scripts/version";
 import { EmptyFolder } from "../../support/packed-package";
 
-const FILES = [
-  "provider/package.json",
-  "package-lock.json",
-  ...TEXTS,
-  ...globSync("examples/*/package.json"),
-];
+const FILES = ["provider/package.json", "package-lock.json", ...TEXTS, ...globSync("examples/*/package.json")];
 
 it("is that of the package, what the examples ask for, and what npm has locked of these, and nothing else changes", async () => {
   await using folder = await EmptyFolder.create();

@@ -27,9 +27,7 @@ describe("this repository's own workflows", () => {
   it("have nothing that actionlint finds, and would have, were there something", async () => {
     await using folder = await withWorkflows();
     expect(await actionlint(folder.path)).toEqual([]);
-    await using wrong = await withWorkflows((text) =>
-      text.replace("steps.login.outputs", "steps.logon.outputs"),
-    );
+    await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
     expect((await actionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
   });
 
@@ -79,11 +77,6 @@ describe("this repository's own workflows", () => {
 
   it("release no more than is checked and tested", async () => {
     const runs = (await workflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
-    expect(runs?.slice(1)).toEqual([
-      "npm run check",
-      "npm test",
-      "npm run test:all",
-      "npm run release:build",
-    ]);
+    expect(runs?.slice(1)).toEqual(["npm run check", "npm test", "npm run test:all", "npm run release:build"]);
   });
 });

@@ -1,13 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InitFailed } from "../../support/provider-call";
 import { FRONT, ProviderProcess } from "../../support/provider-process";
-import {
-  expectReadings,
-  laterRun,
-  READ_BOTH_LISTS,
-  sandboxTenant,
-  sharedTenant,
-} from "../../support/sandbox-tenant";
+import { expectReadings, laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
@@ -48,14 +42,7 @@ describe("check", () => {
       comment: 7,
       coment: "typo",
     });
-    expect(Object.keys(failures).sort()).toEqual([
-      "coment",
-      "comment",
-      "entryType",
-      "list",
-      "value",
-      "verdictScope",
-    ]);
+    expect(Object.keys(failures).sort()).toEqual(["coment", "comment", "entryType", "list", "value", "verdictScope"]);
     expect(failures["value"]).toContain('write "evil.example"');
     const contradiction = await entry.check({ list: "deny", value: "192.0.2.7", entryType: "domain" });
     expect(Object.keys(contradiction.failures)).toEqual(["entryType"]);
@@ -83,9 +70,7 @@ describe("create", () => {
       ["2001:DB8::1", "ip"],
       ["Boss@Evil.example", "email_address"],
     ])("infers that of %s", async (value, entryType) => {
-      const { id, properties } = await tenant()
-        .provider.resource("allowDenyEntry")
-        .declare({ list: "deny", value });
+      const { id, properties } = await tenant().provider.resource("allowDenyEntry").declare({ list: "deny", value });
       expect(properties).toMatchObject({ entryType, verdictScope: "global" });
       const stored = tenant().sandbox.allowDenyEntries("acme");
       expect(stored.find((row) => row.id === id)).toMatchObject({ entry_type: entryType });
@@ -94,9 +79,7 @@ describe("create", () => {
 
   it("sends the canonical value, and keeps it as written", async () => {
     await using tenant = await sandboxTenant();
-    const made = await tenant.provider
-      .resource("allowDenyEntry")
-      .declare({ ...evil, value: "EVIL.Example." });
+    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, value: "EVIL.Example." });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
     expect(made.id).toBe(row?.id);
     expect(made.properties).toEqual({
@@ -139,10 +122,7 @@ describe("create", () => {
     const before = tenant.sandbox.allowDenyEntries("acme");
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(
-      new RegExp(
-        `evil.example can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`,
-        "s",
-      ),
+      new RegExp(`evil.example can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`, "s"),
     );
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual(before);
     expect(tenant.writes()).toEqual([]);
@@ -195,9 +175,7 @@ describe("create", () => {
     expect(tenant.writes()).toEqual([
       `PATCH /allow_deny_entries/${made.id} {"list":"deny","comment":"Phishing, INC-7"} 200`,
     ]);
-    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
-      { list: "deny", comment: "Phishing, INC-7" },
-    ]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", comment: "Phishing, INC-7" }]);
   });
 
   it("leaves an entry of another scope alone when told to adopt, as long as that is not in the way", async () => {
@@ -239,8 +217,7 @@ describe("create", () => {
 
   it("takes an entry for made when the answer was lost after the commit, and never posts twice", async () => {
     await using tenant = await sandboxTenant({
-      afterHandle: (request) =>
-        request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined,
+      afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     expect(made.id).toBe(tenant.sandbox.allowDenyEntries("acme")[0]?.id);
@@ -250,9 +227,7 @@ describe("create", () => {
   it("tells the service's own words when it refuses, and leaves nothing behind", async () => {
     await using tenant = await sandboxTenant({
       intercept: (request) =>
-        request.method === "POST"
-          ? { status: 400, body: { error: "value is on the global block list" } }
-          : undefined,
+        request.method === "POST" ? { status: 400, body: { error: "value is on the global block list" } } : undefined,
     });
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow("value is on the global block list");
@@ -329,9 +304,7 @@ describe("create", () => {
       value: "other.example",
     });
     const standing = results["id"];
-    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow(
-      "stood there before",
-    );
+    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow("stood there before");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
   });
@@ -451,9 +424,7 @@ describe("update", () => {
     });
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
-    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(
-      /list is not as asked.*deny list/s,
-    );
+    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(/list is not as asked.*deny list/s);
   });
 });
 
@@ -532,9 +503,7 @@ describe("read", () => {
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     down = true;
     await using later = await laterRun(tenant);
-    await expect(later.resource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow(
-      "maintenance",
-    );
+    await expect(later.resource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow("maintenance");
   });
 });
 
@@ -557,9 +526,7 @@ describe("delete", () => {
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
     await using later = await laterRun(tenant);
     const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
-    await expect(deletion).rejects.toThrow(
-      /was moved in the meantime.*nothing was deleted.*A refresh shows it/s,
-    );
+    await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*A refresh shows it/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
@@ -614,9 +581,7 @@ describe("what belongs to others", () => {
     await tenant.console("POST", "/allow_deny_entries", theirs);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     await entry.change(made, { ...graymail, comment: "ours" });
-    const rows = tenant.sandbox
-      .allowDenyEntries("acme")
-      .map((row) => [row.verdict_scope, row.comment, row.created_by]);
+    const rows = tenant.sandbox.allowDenyEntries("acme").map((row) => [row.verdict_scope, row.comment, row.created_by]);
     expect(rows.sort()).toEqual([
       ["global", "theirs", "Dana Reyes (console)"],
       ["graymail", "ours", "Pulumi (ci)"],
@@ -693,9 +658,7 @@ describe("one program", () => {
     // The engine checks a resource twice when it is replaced; the same twice is no contradiction.
     expect((await entry.check({ ...evil, value: "EVIL.example." })).failures).toEqual({});
     const { failures } = await entry.check({ ...evil, list: "allow" });
-    expect(failures["value"]).toMatch(
-      /declared twice in this program, once as deny evil.example .* and once as allow/,
-    );
+    expect(failures["value"]).toMatch(/declared twice in this program, once as deny evil.example .* and once as allow/);
     expect((await entry.check({ ...evil, verdictScope: "graymail" })).failures).toEqual({});
   });
 

@@ -15,10 +15,7 @@ async function held(tenant: SandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (const list of ["allow", "deny"]) {
     for (let page = 1; ; page += 1) {
-      const { results } = await tenant.console(
-        "GET",
-        `/allow_deny_entries?list=${list}&page_size=200&page=${page}`,
-      );
+      const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&page_size=200&page=${page}`);
       const items = results["items"] as {
         value: string;
         list: string;
@@ -157,11 +154,7 @@ describe("additive", () => {
     await list.refresh();
     expect(list.inputs).toEqual({ entries: { "evil.example": "deny" } });
     await list.up({ entries: { "other.example": "deny" } });
-    expect(Object.keys(await held(tenant)).sort()).toEqual([
-      "clicked.example",
-      "later.example",
-      "other.example",
-    ]);
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example", "other.example"]);
     await list.destroy();
     expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example"]);
   });
@@ -212,9 +205,7 @@ describe("exclusive", () => {
     const next = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
     expect(next.details).toEqual({ 'entries["clicked.example"]': "DELETE" });
     expect(await held(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
-    expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe(
-      "same",
-    );
+    expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe("same");
   });
 
   it("never removes what came after the refresh", async () => {
@@ -342,9 +333,7 @@ describe("the guard", () => {
     expect(tenant.trace()).toEqual([]);
     expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
     expect(Object.keys(await held(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain(
-      "good for one run only",
-    );
+    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain("good for one run only");
   });
 
   it("counts a flood that a refresh has shown, in exclusive mode", async () => {
@@ -386,15 +375,11 @@ describe("a partial failure", () => {
     expect(up.outcome).toBe("partial");
     expect(up.reasons[0]).toContain("4 of 10 entries could not be brought to what is declared");
     expect(up.reasons).toHaveLength(5);
-    expect(up.reasons.join("\n")).toMatch(
-      /deny bad-0003.example: .*400.*this value is on a blocked registry/,
-    );
+    expect(up.reasons.join("\n")).toMatch(/deny bad-0003.example: .*400.*this value is on a blocked registry/);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0005.example: .*500.*boom/);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0008.example: .*comment "made by hand"/s);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0009.example: .*on the allow list/s);
-    const applied = Object.fromEntries(
-      Object.entries(many(8)).filter(([key]) => key !== bad(3) && key !== bad(5)),
-    );
+    const applied = Object.fromEntries(Object.entries(many(8)).filter(([key]) => key !== bad(3) && key !== bad(5)));
     expect(list.properties?.["entries"]).toEqual(applied);
 
     isBroken = false;
@@ -422,9 +407,7 @@ describe("a partial failure", () => {
     });
     const up = await made.list.up({ entries: many(3) });
     expect(up.outcome).toBe("failed");
-    expect(up.failures[""]).toMatch(
-      /3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s,
-    );
+    expect(up.failures[""]).toMatch(/3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s);
   });
 
   it("keeps in state what could not be removed, as it is", async () => {
@@ -442,8 +425,7 @@ describe("a partial failure", () => {
   it("names a deny that could not be added before those that could not be removed", async () => {
     let isBroken = false;
     await using made = await listTenant({
-      intercept: ({ method }) =>
-        isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined,
+      intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
     });
     const { list } = made;
     await list.up({ entries: many(20) });
@@ -545,13 +527,9 @@ describe("one program", () => {
       (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
     const checkEntry = async (name: string, args: Properties) =>
       (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
-    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
-      {},
-    );
+    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     // The engine checks a resource twice when it is replaced.
-    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
-      {},
-    );
+    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
       "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
     });
@@ -581,9 +559,7 @@ describe("one program", () => {
     expect((await list.check(exclusive)).failures).toEqual({
       mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or name it in `ignore`',
     });
-    expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual(
-      {},
-    );
+    expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual({});
     expect((await entry("late").check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or name it in the `ignore` of that list',
@@ -601,9 +577,7 @@ describe("one program", () => {
     await using next = await laterRun(tenant);
     const entry = next.resource("allowDenyEntry");
     const args = { list: "deny", value: "evil.example", comment: "x" };
-    const { inputs } = await next
-      .resource("allowDenyList")
-      .check({ entries: { "b.example": "deny" } }, list.inputs);
+    const { inputs } = await next.resource("allowDenyList").check({ entries: { "b.example": "deny" } }, list.inputs);
     expect((await entry.check(args)).failures).toEqual({});
     await Promise.all([
       next.resource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
@@ -655,9 +629,7 @@ describe("a colleague's entries", () => {
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
     await graymail(tenant, "deny", "x.example", "colleague");
-    expect((await list.up({ entries: { "x.example": "deny", "y.example": "deny: new" } })).outcome).toBe(
-      "updated",
-    );
+    expect((await list.up({ entries: { "x.example": "deny", "y.example": "deny: new" } })).outcome).toBe("updated");
     expect(await held(tenant)).toEqual({
       "x.example": "deny",
       "x.example (graymail)": "deny: colleague",

@@ -90,9 +90,7 @@ describe.each(KINDS)("the comment of %s, where the service changes its text", (k
     expect(outcome).toBe("partial");
     const message = [failures[""], ...reasons].join("\n");
     expect(message).toContain(told);
-    expect(message).toContain(
-      "It does so on every run: declare the comment as the service keeps it, or none",
-    );
+    expect(message).toContain("It does so on every run: declare the comment as the service keeps it, or none");
     expect(message).not.toContain("just run again");
     // As the message says.
     expect((await resource.up(args(keeps("Alice, Bob & Eve")))).failures).toEqual({});

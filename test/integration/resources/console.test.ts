@@ -35,11 +35,7 @@ interface Case {
 }
 
 /** What the colleague does to a value or a mailbox, whose entry may be there. */
-type Act = (colleague: {
-  tenant: SandboxTenant;
-  subject: string;
-  id: string | undefined;
-}) => Promise<unknown>;
+type Act = (colleague: { tenant: SandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
 
 const evil = (more: Properties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
 const entries =
@@ -53,8 +49,7 @@ const members = (comment: string) => (email: string) => ({
   members: { [email]: comment },
 });
 
-const isPost = ({ method, path }: ServiceRequest) =>
-  method === "POST" && path.endsWith("/allow_deny_entries");
+const isPost = ({ method, path }: ServiceRequest) => method === "POST" && path.endsWith("/allow_deny_entries");
 const isPatch = ({ method }: ServiceRequest) => method === "PATCH";
 const isDelete = ({ method }: ServiceRequest) => method === "DELETE";
 const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && path.endsWith("/vip_employees");
@@ -82,8 +77,7 @@ const addsVip =
     tenant.console("POST", "/vip_employees", { emails: [subject], comment });
 const editsVip: Act = ({ tenant, subject }) =>
   tenant.console("PATCH", "/vip_employees", { email: subject, comment: "theirs" });
-const removesVip: Act = ({ tenant, subject }) =>
-  tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
+const removesVip: Act = ({ tenant, subject }) => tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
 
 const entryCases: Record<string, Case> = {
   "an entry is created": {
@@ -285,24 +279,8 @@ const vipCases: Record<string, Case> = {
 };
 
 /** Mailboxes that automatic detection makes no VIPs. */
-const MAILBOXES = [
-  "marcus.bell",
-  "yuki.sato",
-  "invoices",
-  "greta.nilsen",
-  "alice.moreau",
-  "diego.santos",
-  "mei.chen",
-]
-  .concat([
-    "oskar.kowalski",
-    "fatima.zahra",
-    "dana.reyes",
-    "tomas.lindqvist",
-    "soc",
-    "hannah.kim",
-    "stefan.novak",
-  ])
+const MAILBOXES = ["marcus.bell", "yuki.sato", "invoices", "greta.nilsen", "alice.moreau", "diego.santos", "mei.chen"]
+  .concat(["oskar.kowalski", "fatima.zahra", "dana.reyes", "tomas.lindqvist", "soc", "hannah.kim", "stefan.novak"])
   .map((name) => `${name}@acme.example`);
 
 /** Each row with a value or a mailbox of its own, so that all share the three runs. */
@@ -314,10 +292,7 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
   });
 
 let tenant: SandboxTenant;
-const ran = new Map<
-  string,
-  { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }
->();
+const ran = new Map<string, { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }>();
 
 beforeAll(async () => {
   let held: ((request: ServiceRequest) => Promise<void>) | undefined;

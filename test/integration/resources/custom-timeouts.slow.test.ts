@@ -30,13 +30,9 @@ it("an update and a delete have limits of their own, a delete as the first call 
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
     resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: BRIEF }),
-  ).rejects.toThrow(
-    /customTimeouts\.update of this AllowDenyEntry were over when PATCH .* may have been done/,
-  );
+  ).rejects.toThrow(/customTimeouts\.update of this AllowDenyEntry were over when PATCH .* may have been done/);
   await tenant.provider.nextRun();
-  await expect(
-    tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER),
-  ).rejects.toThrow(
+  await expect(tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER)).rejects.toThrow(
     /customTimeouts\.delete of this AllowDenyEntry were over when DELETE .* may have been done/,
   );
   tenant.letGo();
@@ -61,9 +57,7 @@ it("a list in the middle keeps in state what is there, and the next run does the
     if (method === "POST") posts += 1;
     return method === "POST" && posts > 40;
   });
-  const entries = Object.fromEntries(
-    Array.from({ length: 200 }, (_, at) => [`bad-${at}.example`, "deny: x"]),
-  );
+  const entries = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
   const list = new ManagedResource(tenant, "allowDenyList");
   const up = await list.up({ entries }, LONGER);
   expect(up.outcome).toBe("partial");
@@ -118,9 +112,7 @@ it("a VIP whose removal waits for the request before it is not excluded any more
   const [first, second] = vips;
   if (first === undefined || second === undefined) throw new Error("there are two");
   await provider.nextRun();
-  const removed = provider
-    .resource("vipEmployee", first.email)
-    .delete(first.id, first.properties, first.inputs);
+  const removed = provider.resource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
   await expect.poll(() => tenant.held()).toBe(1);
   const brief = provider.resource("vipEmployee", second.email);
   await expect(brief.delete(second.id, second.properties, second.inputs, BRIEF)).rejects.toThrow(

@@ -25,13 +25,10 @@ it("an entry that the service doesn't answer in time may be there, and is taken 
 
 it("what was not sent in time is never sent; a reading that others share goes on for them", async () => {
   // The reading fails when the brief one is over already, and is made again for the other alone.
-  await using tenant = await holdingTenant(
-    ({ method, query }) => method === "GET" && query["list"] === "deny",
-    {
-      status: 503,
-      body: { error: "down" },
-    },
-  );
+  await using tenant = await holdingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
+    status: 503,
+    body: { error: "down" },
+  });
   const brief = tenant.provider.resource("allowDenyEntry", "brief");
   const other = tenant.provider.resource("allowDenyEntry", "other");
   const [{ inputs }, { inputs: others }] = await Promise.all([

@@ -7,8 +7,7 @@ const state = { list: "deny", value: "evil.example", entryType: "domain", verdic
 
 it("tells the engine which properties change, and how", async () => {
   const entry = tenant().provider.resource("allowDenyEntry");
-  const details = async (news: object, olds: object = state) =>
-    await entry.diffDetails("e1", { ...olds }, { ...news });
+  const details = async (news: object, olds: object = state) => await entry.diffDetails("e1", { ...olds }, { ...news });
   expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
     list: "UPDATE",
     comment: "ADD",

@@ -24,17 +24,14 @@ describe("two resources of one value", () => {
     expect(tenant.service.entries).toHaveLength(1);
   });
 
-  it.each([0, 3])(
-    "make one row where duplicates are permitted and a list is %i reads behind",
-    async (readsBehind) => {
-      await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
-      const resources = ["one", "other", "third"].map(
-        (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
-      );
-      await Promise.all(resources.map((resource) => resource.up({ ...allow, value: "partner.example" })));
-      expect(tenant.service.held()).toEqual(["allow partner.example"]);
-    },
-  );
+  it.each([0, 3])("make one row where duplicates are permitted and a list is %i reads behind", async (readsBehind) => {
+    await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
+    const resources = ["one", "other", "third"].map(
+      (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
+    );
+    await Promise.all(resources.map((resource) => resource.up({ ...allow, value: "partner.example" })));
+    expect(tenant.service.held()).toEqual(["allow partner.example"]);
+  });
 });
 
 describe("an entry that is there twice", () => {
@@ -126,10 +123,7 @@ describe("a list's value that the console made twice, with different comments", 
       if (refreshes) await list.refresh();
       expect(list.properties).toMatchObject({ entries });
       const { outcome, printed } = await list.up({ entries: other });
-      expect([outcome, printed]).toEqual([
-        "updated",
-        expect.stringMatching(/also at the tenant as .*"INC-8"/),
-      ]);
+      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/also at the tenant as .*"INC-8"/)]);
       expect(list.properties).toMatchObject({ entries: other });
       expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
       expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", ""]);
@@ -237,18 +231,15 @@ describe("a deny beside an allow of another scope", () => {
     expect(tenant.service.writes).toEqual([]);
   });
 
-  it.each(["allowDenyEntry", "allowDenyList"] as const)(
-    "takes the allow's place where %s adopts",
-    async (kind) => {
-      await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
-      const resource = new ManagedResource(tenant, kind, { name: "one" });
-      const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
-      const { outcome, printed } = await resource.up({ ...args, adopt: true });
-      expect(outcome).toBe("created");
-      expect(printed).toContain("Took over");
-      expect(tenant.service.entries).toMatchObject([{ list: "deny", verdict_scope: "global" }]);
-    },
-  );
+  it.each(["allowDenyEntry", "allowDenyList"] as const)("takes the allow's place where %s adopts", async (kind) => {
+    await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
+    const { outcome, printed } = await resource.up({ ...args, adopt: true });
+    expect(outcome).toBe("created");
+    expect(printed).toContain("Took over");
+    expect(tenant.service.entries).toMatchObject([{ list: "deny", verdict_scope: "global" }]);
+  });
 
   it("is refused where both are there, also where the program adopts", async () => {
     const entries = [graymail, { list: "deny", value: "evil.example" }];
@@ -327,19 +318,16 @@ describe("a deny beside an allow of another scope", () => {
 describe("a list's deny beside an allow that the list doesn't know", () => {
   const declared = { entries: { "evil.example": "deny", "other.example": "deny" } };
 
-  it.each(["graymail", "global"])(
-    "fails the run, and the rest is done: an allow of %s mail",
-    async (scope) => {
-      await using tenant = await literalTenant({
-        entries: [{ list: "allow", value: "evil.example", verdict_scope: scope }],
-        permitsDuplicates: true,
-      });
-      const list = new ManagedResource(tenant, "allowDenyList");
-      const up = await list.up(declared);
-      expect(up.outcome).toBe("partial");
-      expect(tenant.service.held()).toEqual(["allow evil.example", "deny other.example"]);
-    },
-  );
+  it.each(["graymail", "global"])("fails the run, and the rest is done: an allow of %s mail", async (scope) => {
+    await using tenant = await literalTenant({
+      entries: [{ list: "allow", value: "evil.example", verdict_scope: scope }],
+      permitsDuplicates: true,
+    });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const up = await list.up(declared);
+    expect(up.outcome).toBe("partial");
+    expect(tenant.service.held()).toEqual(["allow evil.example", "deny other.example"]);
+  });
 
   it.each(["graymail", "global"])(
     "fails every run that a refresh has shown it to, until it is gone: an allow of %s mail",
@@ -358,8 +346,7 @@ describe("a list's deny beside an allow that the list doesn't know", () => {
         verdict_scope: scope,
       } as never);
       await list.refresh();
-      for (const run of [1, 2])
-        expect(await list.up(declared), `run ${run}`).toMatchObject({ outcome: "partial" });
+      for (const run of [1, 2]) expect(await list.up(declared), `run ${run}`).toMatchObject({ outcome: "partial" });
       tenant.service.entries.pop();
       expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
       expect(await list.up(declared)).toMatchObject({ outcome: "same" });
@@ -380,8 +367,7 @@ describe("an allow that stays beside what a run changes", () => {
   const deny = { list: "deny", value: "evil.example" };
   const push = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
     const [like = {}] = tenant.service.entries as object[];
-    for (const [at, row] of rows.entries())
-      tenant.service.entries.push({ ...like, id: `later-${at}`, ...row });
+    for (const [at, row] of rows.entries()) tenant.service.entries.push({ ...like, id: `later-${at}`, ...row });
   };
   const allowed = { list: "allow", value: "evil.example" };
 
@@ -418,18 +404,15 @@ describe("an allow that stays beside what a run changes", () => {
     expect(tenant.service.held().map((row) => row.toLowerCase())).toEqual(["deny evil.example"]);
   });
 
-  it.each(["global", "graymail"])(
-    "is named where a list removes its deny: an allow of %s mail",
-    async (scope) => {
-      await using tenant = await literalTenant({ permitsDuplicates: true });
-      const list = new ManagedResource(tenant, "allowDenyList");
-      await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
-      push(tenant, { ...allowed, verdict_scope: scope });
-      const { outcome, printed } = await list.up({ entries: { "other.example": "deny" } });
-      expect(outcome).toBe("updated");
-      expect(printed).toContain("evil.example is also at the tenant as");
-    },
-  );
+  it.each(["global", "graymail"])("is named where a list removes its deny: an allow of %s mail", async (scope) => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
+    push(tenant, { ...allowed, verdict_scope: scope });
+    const { outcome, printed } = await list.up({ entries: { "other.example": "deny" } });
+    expect(outcome).toBe("updated");
+    expect(printed).toContain("evil.example is also at the tenant as");
+  });
 
   it("is named where an entry's allow goes and another of graymail stays", async () => {
     await using tenant = await literalTenant({ permitsDuplicates: true });

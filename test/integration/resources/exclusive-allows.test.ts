@@ -96,9 +96,7 @@ describe("an allow entry that nobody declares", () => {
     await list.up(ARGUMENTS);
     await add(tenant, "allow", "clicked.example");
     await list.refresh();
-    const [clicked] = tenant.sandbox
-      .allowDenyEntries("acme")
-      .filter(({ value }) => value === "clicked.example");
+    const [clicked] = tenant.sandbox.allowDenyEntries("acme").filter(({ value }) => value === "clicked.example");
     await tenant.console("PATCH", `/allow_deny_entries/${clicked?.id}`, { list: "deny" });
     const up = await list.up(ARGUMENTS);
     expect(up).toMatchObject({ outcome: "partial" });
@@ -109,9 +107,7 @@ describe("an allow entry that nobody declares", () => {
     expect((await list.up(ARGUMENTS)).outcome).toBe("same");
     expect(tenant.writes()).toEqual([]);
     const declared = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "allow" } };
-    expect((await list.up(declared)).reasons.join()).toContain(
-      "there is an entry already, with another list",
-    );
+    expect((await list.up(declared)).reasons.join()).toContain("there is an entry already, with another list");
     expect(held(tenant)).toContain("deny clicked.example");
   });
 
@@ -229,29 +225,23 @@ it("the mode is an error on a VIP list", async () => {
   });
 });
 
-describe.each(["exclusive", MODE])(
-  "an allow beside a declared deny, met by the first run in mode %s",
-  (mode) => {
-    const args = { mode, entries: { "evil.example": "deny" } };
+describe.each(["exclusive", MODE])("an allow beside a declared deny, met by the first run in mode %s", (mode) => {
+  const args = { mode, entries: { "evil.example": "deny" } };
 
-    it.each(["global", "graymail"])(
-      "is named by every run until a refresh has shown it: of scope %s",
-      async (scope) => {
-        const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
-        await using tenant = await literalTenant({ entries, permitsDuplicates: true });
-        const list = new ManagedResource(tenant, "allowDenyList");
-        for (const run of [1, 2]) {
-          const { printed, reasons, failures } = await list.up(args);
-          expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
-            /allow.*once a refresh has shown it: run again with a refresh\./s,
-          );
-          expect(tenant.service.held()).toContain("allow evil.example");
-        }
-        await list.refresh();
-        expect(await list.up(args)).toMatchObject({ outcome: "updated" });
-        expect(tenant.service.held()).toEqual(["deny evil.example"]);
-        expect(await list.up(args)).toMatchObject({ outcome: "same" });
-      },
-    );
-  },
-);
+  it.each(["global", "graymail"])("is named by every run until a refresh has shown it: of scope %s", async (scope) => {
+    const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
+    await using tenant = await literalTenant({ entries, permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    for (const run of [1, 2]) {
+      const { printed, reasons, failures } = await list.up(args);
+      expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
+        /allow.*once a refresh has shown it: run again with a refresh\./s,
+      );
+      expect(tenant.service.held()).toContain("allow evil.example");
+    }
+    await list.refresh();
+    expect(await list.up(args)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(await list.up(args)).toMatchObject({ outcome: "same" });
+  });
+});

@@ -11,11 +11,7 @@ import { matrix, timeLimit } from "../../support/scale";
  * another tenant.
  */
 
-const ROUNDS = matrix(
-  "first-calls",
-  Array<undefined>(60).fill(undefined),
-  Array<undefined>(4).fill(undefined),
-).length;
+const ROUNDS = matrix("first-calls", Array<undefined>(60).fill(undefined), Array<undefined>(4).fill(undefined)).length;
 
 const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
 
@@ -59,9 +55,7 @@ it(
         ...makeAll(provider),
       ]);
       expect(read).toBeUndefined();
-      expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(
-        new Set([new URL(sandbox.url).host]),
-      );
+      expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(new Set([new URL(sandbox.url).host]));
       expect(sandbox.requests.filter(({ tenant }) => tenant !== "acme")).toEqual([]);
       expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
       const added = sandbox.vips("acme").filter(({ source }) => source === "manual");

@@ -84,37 +84,34 @@ it("a console's allow stays where the deny gets another name", async () => {
 });
 
 describe.each(KINDS)("a console's deny beside the allow of an %s", (kind) => {
-  it.each(["global", "graymail"])(
-    "is named by each run, and fails none: a deny of %s mail",
-    async (scope) => {
-      await using tenant = await permitting();
-      const resource = new ManagedResource(tenant, kind, { name: "one" });
-      await resource.up(declaring(kind, "allow"));
-      const console = tenant.service.add({ ...deny, id: "console", verdict_scope: scope });
-      const printed = async (work: () => Promise<unknown>): Promise<string> => {
-        const before = tenant.provider.printed.length;
-        await work();
-        return (await tenant.provider.printedSoFar()).slice(before).join("\n");
-      };
-      const named = /evil\.example.*doesn't say which of the two decides/s;
-      expect(await printed(() => resource.refresh())).toMatch(named);
-      for (const run of [1, 2]) {
-        const up = await resource.up(declaring(kind, "allow"));
-        expect([up.outcome, up.printed], `run ${run}`).toEqual(["same", expect.stringMatching(named)]);
-      }
-      const comment =
-        kind === "allowDenyEntry"
-          ? declaring(kind, "allow", { comment: "INC-7" })
-          : { entries: { [VALUE]: ALLOW, "other.example": "deny: INC-7" } };
-      expect(await resource.up(comment)).toMatchObject({
-        outcome: "updated",
-        printed: expect.stringMatching(named),
-      });
-      tenant.service.entries.splice(tenant.service.entries.indexOf(console), 1);
-      expect(await printed(() => resource.refresh())).not.toMatch(named);
-      expect(await resource.up(comment)).toMatchObject({ outcome: "same", printed: "" });
-    },
-  );
+  it.each(["global", "graymail"])("is named by each run, and fails none: a deny of %s mail", async (scope) => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "allow"));
+    const console = tenant.service.add({ ...deny, id: "console", verdict_scope: scope });
+    const printed = async (work: () => Promise<unknown>): Promise<string> => {
+      const before = tenant.provider.printed.length;
+      await work();
+      return (await tenant.provider.printedSoFar()).slice(before).join("\n");
+    };
+    const named = /evil\.example.*doesn't say which of the two decides/s;
+    expect(await printed(() => resource.refresh())).toMatch(named);
+    for (const run of [1, 2]) {
+      const up = await resource.up(declaring(kind, "allow"));
+      expect([up.outcome, up.printed], `run ${run}`).toEqual(["same", expect.stringMatching(named)]);
+    }
+    const comment =
+      kind === "allowDenyEntry"
+        ? declaring(kind, "allow", { comment: "INC-7" })
+        : { entries: { [VALUE]: ALLOW, "other.example": "deny: INC-7" } };
+    expect(await resource.up(comment)).toMatchObject({
+      outcome: "updated",
+      printed: expect.stringMatching(named),
+    });
+    tenant.service.entries.splice(tenant.service.entries.indexOf(console), 1);
+    expect(await printed(() => resource.refresh())).not.toMatch(named);
+    expect(await resource.up(comment)).toMatchObject({ outcome: "same", printed: "" });
+  });
 });
 
 it.each(["ignore", "mode"])("a console's deny that the list's %s is about is not named", async (option) => {
@@ -138,9 +135,7 @@ describe.each(KINDS)("an %s that the service answers 404 to and goes on listing"
     const remove = () => (rest === undefined ? resource.destroy() : resource.up(rest));
     const failed = await remove();
     expect(["failed", "partial"]).toContain(failed.outcome);
-    expect(failed.failures[""] + failed.reasons.join()).toMatch(
-      /answers 404 to the deletion of.*still shows it/s,
-    );
+    expect(failed.failures[""] + failed.reasons.join()).toMatch(/answers 404 to the deletion of.*still shows it/s);
     expect(resource.properties).toBeDefined();
     tenant.service.answers404 = false;
     expect(await remove()).toMatchObject({ outcome: "updated" });

@@ -20,10 +20,7 @@ afterEach(async () => {
 });
 
 /** A run of the engine by a key. */
-async function runBy(
-  key: string,
-  more: { instance?: string; engine?: string } = {},
-): Promise<ProviderProcess> {
+async function runBy(key: string, more: { instance?: string; engine?: string } = {}): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     config: { "email-security:baseUrl": service.url, "email-security:apiKey": key },
     ...more,
@@ -63,9 +60,7 @@ describe("an entry whose id is that of something else now", () => {
     const made = await declared();
     const before = JSON.stringify(service.entries(THEIRS));
     await using wrong = await runBy(THEIRS);
-    const changed = await wrong
-      .resource("allowDenyEntry")
-      .change(made, { ...partner, comment: "Contract 8" });
+    const changed = await wrong.resource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
     expect(JSON.stringify(service.entries(THEIRS).slice(0, 1))).toBe(before);
     expect(changed.properties).toMatchObject({ entryId: "2", comment: "Contract 8" });
@@ -77,9 +72,7 @@ describe("an entry whose id is that of something else now", () => {
     await using wrong = await runBy(THEIRS);
     await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
     expect([service.writes, held()]).toEqual([[], before]);
-    await expect
-      .poll(() => wrong.printed.join("\n"))
-      .toContain("partner.example on the allow list was gone already");
+    await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was gone already");
   });
 
   it("is not deleted where the value stands there under another id: that one is left alone", async () => {

@@ -92,8 +92,7 @@ function scenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenari
     })),
     exclusions: [],
     entries: entries.map(
-      (entry) =>
-        ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
+      (entry) => ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
     ),
   };
   return { name: "import", tenants: [tenant] };
@@ -114,9 +113,7 @@ describe("an import of thousands, asked for at once", () => {
     await using process = await processOn({
       scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
-    const found = await Promise.all(
-      EVIL.map(({ value }) => allowDenyEntry.lookUp(`deny:${value}`, process.context)),
-    );
+    const found = await Promise.all(EVIL.map(({ value }) => allowDenyEntry.lookUp(`deny:${value}`, process.context)));
     expect(process.trace()).toEqual(pages("deny", 25));
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
     expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
@@ -140,10 +137,7 @@ describe("an import of thousands, asked for at once", () => {
     await using process = await processOn({ scenario: scenario([], 450) });
     const found = await Promise.all(
       Array.from({ length: 450 }, (_, at) =>
-        vipEmployee.lookUp(
-          at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`,
-          process.context,
-        ),
+        vipEmployee.lookUp(at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`, process.context),
       ),
     );
     expect(process.trace()).toEqual(pages("vip_employees", 3));
@@ -273,9 +267,7 @@ describe("the import of an entry", () => {
   deny:evil.example (global)   evil.example on the deny list (id 1, scope "global", comment "first")
   deny:evil.example (graymail)   evil.example on the deny list (id 2, scope "graymail", no comment) [ERR_IMPORT]`,
     );
-    expect(await reason("both.example")).toContain(
-      "\n  allow:both.example   both.example on the allow list (id 4",
-    );
+    expect(await reason("both.example")).toContain("\n  allow:both.example   both.example on the allow list (id 4");
     expect(await reason("deny:twice.example")).toBe(
       `"deny:twice.example" names 2 entries, ${SEVERAL}
   6   twice.example on the deny list (id 6, scope "global", comment "one")
@@ -284,9 +276,7 @@ describe("the import of an entry", () => {
     expect(await reason("deny:evil[.]example")).toBe(
       '"deny:evil[.]example" names no entry: none has that id, and read as a value, "evil[.]example" is not a domain: it holds "["; write "evil.example". Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
     );
-    expect(await reason("ade_404")).toMatch(
-      /^"ade_404" names no entry: none has that id, and read as a value, /,
-    );
+    expect(await reason("ade_404")).toMatch(/^"ade_404" names no entry: none has that id, and read as a value, /);
     expect(await reason("12")).toBe(
       '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, for no program can declare it: "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example". It stays as it is. [ERR_IMPORT]',
     );

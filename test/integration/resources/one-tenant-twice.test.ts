@@ -110,9 +110,7 @@ it("deletes nothing where the resource belongs to another tenant than this run r
   expect((await there.printedSoFar()).join("\n")).toMatch(
     /elsewhere\.example belongs to .*: nothing was deleted there\. Where that is another tenant, delete it there/,
   );
-  expect(
-    other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove")),
-  ).toEqual([]);
+  expect(other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))).toEqual([]);
 });
 
 /** What was written. */
@@ -157,21 +155,18 @@ it.each([
     second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     told: /exclusive-allows AllowDenyList of the other would remove/,
   },
-] as const)(
-  "refuses two Providers of one tenant where $about, before the second writes",
-  async (conflict) => {
-    await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-    await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
-    const [kind, args] = conflict.first;
-    const [otherKind, otherArgs] = conflict.second;
-    await p.resource(kind, "one").declare(args);
-    sandbox.clearRequests();
-    const second = q.resource(otherKind, "two").declare(otherArgs);
-    await expect(second).rejects.toThrow(conflict.told);
-    await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
-    expect(writes()).toEqual([]);
-  },
-);
+] as const)("refuses two Providers of one tenant where $about, before the second writes", async (conflict) => {
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  const [kind, args] = conflict.first;
+  const [otherKind, otherArgs] = conflict.second;
+  await p.resource(kind, "one").declare(args);
+  sandbox.clearRequests();
+  const second = q.resource(otherKind, "two").declare(otherArgs);
+  await expect(second).rejects.toThrow(conflict.told);
+  await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
+  expect(writes()).toEqual([]);
+});
 
 it("lets a list that is exclusive in allows stand beside another Provider's deny", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
@@ -191,10 +186,7 @@ it("refuses both of two Providers that are about to write to one tenant at once"
   sandbox.clearRequests();
   const [one, two] = [p.resource("allowDenyList", "one"), q.resource("allowDenyList", "two")];
   const checked = [await one.check(list("at-once-p.example")), await two.check(list("at-once-q.example"))];
-  const made = await Promise.allSettled([
-    one.create(checked[0]?.inputs ?? {}),
-    two.create(checked[1]?.inputs ?? {}),
-  ]);
+  const made = await Promise.allSettled([one.create(checked[0]?.inputs ?? {}), two.create(checked[1]?.inputs ?? {})]);
   expect(made.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(writes()).toEqual([]);
 });

@@ -81,9 +81,7 @@ it.each(["allowDenyEntry", "allowDenyList"] as const)(
     await resource.up(kind === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
     const { id } = tenant.service.add(deny);
     await fetch(`${tenant.service.url}/api/v1/settings/allow_deny_entries/${id}`, { method: "DELETE" });
-    expect(
-      await resource.up(kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } }),
-    ).toMatchObject({
+    expect(await resource.up(kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } })).toMatchObject({
       outcome: "updated",
     });
     expect(tenant.service.held()).toEqual(["deny evil.example"]);

@@ -10,29 +10,22 @@ function entries(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: x"]));
 }
 
-it.each(["made", "deleted"])(
-  "a list that is %s first is not touched where it stays the same",
-  async (first) => {
-    await using tenant = await sandboxTenant();
-    const { id, properties } = await tenant.provider
-      .resource("allowDenyList", "list")
-      .declare({ entries: entries(5) });
-    await tenant.provider.nextRun();
-    tenant.trace();
-    const list = tenant.provider.resource("allowDenyList", "list");
-    const { inputs } = await list.check({ entries: entries(5) });
-    if (first === "made") await list.create(inputs);
-    await list.delete(id, properties);
-    if (first === "deleted") await list.create(inputs);
-    expect(tenant.writes()).toEqual([]);
-  },
-);
+it.each(["made", "deleted"])("a list that is %s first is not touched where it stays the same", async (first) => {
+  await using tenant = await sandboxTenant();
+  const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(5) });
+  await tenant.provider.nextRun();
+  tenant.trace();
+  const list = tenant.provider.resource("allowDenyList", "list");
+  const { inputs } = await list.check({ entries: entries(5) });
+  if (first === "made") await list.create(inputs);
+  await list.delete(id, properties);
+  if (first === "deleted") await list.create(inputs);
+  expect(tenant.writes()).toEqual([]);
+});
 
 it("a list cut short loses nothing beyond its guard, unless that is confirmed", async () => {
   await using tenant = await sandboxTenant();
-  const { id, properties } = await tenant.provider
-    .resource("allowDenyList", "list")
-    .declare({ entries: entries(40) });
+  const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(40) });
   await tenant.provider.nextRun();
   tenant.trace();
   const list = tenant.provider.resource("allowDenyList", "list");
@@ -68,9 +61,7 @@ it("VIPs of a list cut short are not excluded beyond its guard", async () => {
 
 it("a list that the program has no more is deleted as ever", async () => {
   await using tenant = await sandboxTenant();
-  const { id, properties } = await tenant.provider
-    .resource("allowDenyList", "list")
-    .declare({ entries: entries(40) });
+  const { id, properties } = await tenant.provider.resource("allowDenyList", "list").declare({ entries: entries(40) });
   await tenant.provider.nextRun();
   await tenant.provider.resource("allowDenyList", "other").check({ entries: { "other.example": "deny" } });
   await tenant.provider.resource("allowDenyList", "list").delete(id, properties);

@@ -16,26 +16,13 @@ const ALLOW = "allow (risk accepted: a partner)";
 const CHANGES: readonly [string, "allowDenyEntry" | "allowDenyList", Properties, Properties][] = [
   ["an entry's move", "allowDenyEntry", of("allow"), of("deny")],
   ["an entry's move to the allow list", "allowDenyEntry", of("deny"), of("allow")],
-  [
-    "an entry's comment",
-    "allowDenyEntry",
-    of("deny", { comment: "INC-7" }),
-    of("deny", { comment: "INC-8" }),
-  ],
+  ["an entry's comment", "allowDenyEntry", of("deny", { comment: "INC-7" }), of("deny", { comment: "INC-8" })],
   ["an entry's scope", "allowDenyEntry", of("deny"), of("deny", { verdictScope: "graymail" })],
   ["a move in a list", "allowDenyList", listed(ALLOW), listed("deny")],
   ["a comment in a list", "allowDenyList", listed("deny: INC-7"), listed("deny: INC-8")],
 ];
 
-const shown = ({
-  list,
-  comment,
-  verdict_scope,
-}: {
-  list: string;
-  comment: string;
-  verdict_scope: string;
-}) => ({
+const shown = ({ list, comment, verdict_scope }: { list: string; comment: string; verdict_scope: string }) => ({
   list,
   comment,
   verdict_scope,

@@ -73,9 +73,7 @@ describe("one entry", () => {
     expect(moved?.inputs).not.toHaveProperty("acceptRisk");
     tenant.trace();
     expect(await entry.update(id, moved?.properties ?? {}, later)).toEqual(changed);
-    expect(tenant.writes()).toEqual([
-      `PATCH /allow_deny_entries/${id} {"list":"allow","comment":"Fair"} 200`,
-    ]);
+    expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${id} {"list":"allow","comment":"Fair"} 200`]);
   });
 
   it("without one has the state that earlier releases left", async () => {
@@ -84,17 +82,7 @@ describe("one entry", () => {
     const { properties } = await entry.declare({ list: "allow", value: "partner.example", comment: "C-7" });
     expect(Object.keys(properties).sort()).toEqual(
       [
-        ...[
-          "comment",
-          "createdAt",
-          "createdBy",
-          "entryType",
-          "list",
-          "tenant",
-          "people",
-          "value",
-          "verdictScope",
-        ],
+        ...["comment", "createdAt", "createdBy", "entryType", "list", "tenant", "people", "value", "verdictScope"],
         ...(FRONT === "native" ? ["entryId"] : []),
       ].sort(),
     );

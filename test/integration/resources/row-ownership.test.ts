@@ -232,9 +232,7 @@ describe("an entry that a person deleted and made again", () => {
     tenant.service.add({ ...deny, id: "again", created_by: "Mei Chen", ...change });
     await tenant.provider.nextRun();
     const printed = await printedDuring(tenant, () => entry.refresh());
-    expect(printed).toMatch(
-      new RegExp(`id ${own}.*deleted.*id again.*made by Mei Chen.*[Rr]emoving .* deletes`, "s"),
-    );
+    expect(printed).toMatch(new RegExp(`id ${own}.*deleted.*id again.*made by Mei Chen.*[Rr]emoving .* deletes`, "s"));
     await tenant.provider.nextRun();
     expect(await printedDuring(tenant, () => entry.refresh())).not.toContain("id again");
     expect(await entry.destroy()).toMatchObject({ outcome: "updated" });

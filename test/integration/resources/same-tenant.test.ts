@@ -12,8 +12,7 @@ import { writesOf } from "../../support/writes-of";
  * here.
  */
 
-const REFUSED =
-  /The key reaches another tenant than it is meant for.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
+const REFUSED = /The key reaches another tenant than it is meant for.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
 
 type Resource = ReturnType<ProviderProcess["resource"]>;
 type Made = Awaited<ReturnType<ReturnType<ProviderProcess["resource"]>["declare"]>>;
@@ -62,9 +61,7 @@ async function listAtAcme(sandbox: Sandbox, handler: HandlerName, args: Record<s
 }
 
 const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
-  (await Promise.allSettled(work)).map((one) =>
-    one.status === "rejected" ? (one.reason as Error).message : "done",
-  );
+  (await Promise.allSettled(work)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : "done"));
 
 describe("where the state is all that tells (nobody of the tenants is seen)", () => {
   it("a refresh of single entries that finds none of five is refused, and of four is not", async () => {
@@ -99,9 +96,7 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
       globex.resource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
       ...made
         .slice(0, 2)
-        .map((one, at) =>
-          update(entry(at), one, { list: "deny", value: values(5)[at] ?? "", comment: "Changed" }),
-        ),
+        .map((one, at) => update(entry(at), one, { list: "deny", value: values(5)[at] ?? "", comment: "Changed" })),
       ...made.slice(2).map(({ id, properties, inputs }, at) => entry(at + 2).delete(id, properties, inputs)),
     ];
     for (const message of await outcomes(work)) expect(message).toMatch(REFUSED);
@@ -283,9 +278,7 @@ describe("where the tenants' people are seen", () => {
       });
       return await run.resource("allowDenyEntry").read(id, properties);
     };
-    await expect(read("true")).rejects.toThrow(
-      /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is "true" now\)\./,
-    );
+    await expect(read("true")).rejects.toThrow(/EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is "true" now\)\./);
     expect(await read("other, eu")).toBeUndefined();
   });
 

@@ -24,10 +24,7 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
   });
   const { provider } = tenant;
   const failures: string[] = [];
-  const create = async (
-    kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee",
-    args: Record<string, unknown>,
-  ) => {
+  const create = async (kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee", args: Record<string, unknown>) => {
     await provider
       .resource(kind)
       .declare(args)

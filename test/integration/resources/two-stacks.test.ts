@@ -261,8 +261,7 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
         return outcome;
       }),
     );
-    const isFailed = (up: Up | undefined) =>
-      up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
+    const isFailed = (up: Up | undefined) => up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
     for (const { what, subject, holds, fails } of subjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);

@@ -101,16 +101,13 @@ describe("create", () => {
       ...READ_VIPS,
       'PATCH /vip_employees {"email":"yuki.sato@acme.example","comment":"Signs payments"} 200',
     ]);
-    await expect
-      .poll(() => tenant.provider.printed.join("\n"))
-      .toContain('was a VIP already, with the comment "?"');
+    await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was a VIP already, with the comment "?"');
   });
 
   it("keeps to the stored row of a VIP that is listed twice, once detected and once added", async () => {
     await using tenant = await sandboxTenant({
       afterHandle: (request, response) => {
-        const items = (response.body as { results: { items?: Record<string, unknown>[]; total: number } })
-          .results;
+        const items = (response.body as { results: { items?: Record<string, unknown>[]; total: number } }).results;
         if (request.method !== "GET" || items.items === undefined) return undefined;
         items.items.push({ email: mailbox, comment: "", added_by: "", source: "auto" });
         items.total += 1;
@@ -174,8 +171,7 @@ describe("create", () => {
 
   it("takes a VIP for added when the answer was lost after the commit, and never posts twice", async () => {
     await using tenant = await sandboxTenant({
-      afterHandle: (request) =>
-        request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined,
+      afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
     await tenant.provider.resource("vipEmployee").declare(cfo);
     expect(tenant.writes()).toHaveLength(1);
@@ -210,9 +206,7 @@ describe("update", () => {
     const made = await vip.declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     await vip.change(made, { ...cfo, comment: "Again" });
-    expect(tenant.sandbox.vips("acme")).toContainEqual(
-      expect.objectContaining({ email: mailbox, comment: "Again" }),
-    );
+    expect(tenant.sandbox.vips("acme")).toContainEqual(expect.objectContaining({ email: mailbox, comment: "Again" }));
   });
 
   it("changes what deleting does without any request", async () => {

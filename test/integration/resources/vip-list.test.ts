@@ -196,9 +196,7 @@ describe("modes", () => {
     await tenant.console("POST", "/vip_employees", { emails: [person(7)], comment: "by hand" });
     await tenant.console("POST", "/vip_employees", { emails: [person(8)], comment: "an assistant" });
     const args = { members: many(3), mode: "exclusive", ignore: [person(8)] };
-    expect((await list.up(args)).printed).toContain(
-      `Left alone: 1 VIP that no preview has shown (${person(7)})`,
-    );
+    expect((await list.up(args)).printed).toContain(`Left alone: 1 VIP that no preview has shown (${person(7)})`);
     await list.refresh();
     expect(list.inputs["members"]).toEqual({ ...many(3), [person(7)]: "(unmanaged) by hand" });
     await list.up(args);
@@ -231,9 +229,7 @@ describe("modes", () => {
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
     const up = await list.up({ members: many(3) });
-    expect(up.printed).toContain(
-      `${person(1)} was a VIP already; its comment is now as declared, and was: "by hand"`,
-    );
+    expect(up.printed).toContain(`${person(1)} was a VIP already; its comment is now as declared, and was: "by hand"`);
   });
 });
 

@@ -30,16 +30,12 @@ describe("a mailbox", () => {
         /one and the same 2 times\. Taken is .*comment "CFO".*; also there: .*comment "old".*Remove what is too many/,
       );
     await using later = await laterRun(tenant);
-    expect((await later.resource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(
-      made.properties,
-    );
+    expect((await later.resource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(made.properties);
     await using lists = await laterRun(tenant);
     const list = lists.resource("vipList");
     const members = { [declared]: "CFO", "lena.hartmann@acme.example": "CEO" };
     const whole = await list.declare({ members });
-    expect((await list.read(whole.id, whole.properties))?.properties["members"]).toEqual(
-      whole.properties["members"],
-    );
+    expect((await list.read(whole.id, whole.properties))?.properties["members"]).toEqual(whole.properties["members"]);
     expect(tenant.writes()).toEqual([]);
     await expect.poll(() => lists.printed.join("\n")).toContain("one and the same 2 times");
   });
@@ -50,9 +46,7 @@ describe("a mailbox", () => {
       { email: "yuki.sato@acme.example", source: "auto" },
     ];
     await using tenant = await sandboxTenant(answering([], vips));
-    await tenant.provider
-      .resource("vipEmployee")
-      .declare({ email: "yuki.sato@acme.example", comment: "CFO" });
+    await tenant.provider.resource("vipEmployee").declare({ email: "yuki.sato@acme.example", comment: "CFO" });
     await tenant.provider.resource("vipEmployee").check({ email: "yuki.sato@acme.example" });
     expect([tenant.writes(), tenant.provider.printed.join("")]).toEqual([[], ""]);
   });

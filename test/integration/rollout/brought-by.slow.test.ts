@@ -74,9 +74,7 @@ it("asks a tenant of the targets file with its own key, and says where there is 
     expect(other.code).toBe(2);
     folder.write("broken.yaml", "version: [\n");
     const broken = await email("why", "flood.example", "acme.yaml", "--targets", "broken.yaml", ...place);
-    expect(broken.stdout.replace(/\s+/g, " ")).toContain(
-      "No rollout is told, since broken.yaml can't be used",
-    );
+    expect(broken.stdout.replace(/\s+/g, " ")).toContain("No rollout is told, since broken.yaml can't be used");
     expect(broken.stdout).toContain("deny at acme.yaml:3.");
   } finally {
     await sandbox.close();

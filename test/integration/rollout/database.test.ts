@@ -88,12 +88,10 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     await using databases = await open();
     const { one } = databases;
     await one.query("create table tenants (name text primary key, attempt bigint not null)");
-    const insert =
-      "insert into tenants (name, attempt) values ($1, 1) on conflict (name) do nothing returning name";
+    const insert = "insert into tenants (name, attempt) values ($1, 1) on conflict (name) do nothing returning name";
     expect(await one.query(insert, ["acme"])).toEqual([{ name: "acme" }]);
     expect(await one.query(insert, ["acme"])).toEqual([]);
-    const fenced =
-      "update tenants set attempt = attempt + 1 where name = $1 and attempt = $2 returning attempt";
+    const fenced = "update tenants set attempt = attempt + 1 where name = $1 and attempt = $2 returning attempt";
     expect(await one.query(fenced, ["acme", 1])).toEqual([{ attempt: 2 }]);
     expect(await one.query(fenced, ["acme", 1])).toEqual([]);
   });
@@ -118,9 +116,9 @@ describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) 
     ).rejects.toThrow();
     expect(await other.query("select seq from events")).toEqual([]);
     // It goes on after both.
-    expect(
-      await one.transaction(async (inside) => await inside.query("select count(*) as n from events")),
-    ).toEqual([{ n: 0 }]);
+    expect(await one.transaction(async (inside) => await inside.query("select count(*) as n from events"))).toEqual([
+      { n: 0 },
+    ]);
   });
 
   it("lets nobody write between the statements of a transaction, neither another transaction nor a statement", async () => {

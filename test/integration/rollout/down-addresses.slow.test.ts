@@ -106,9 +106,7 @@ async function plan(
 ) {
   const names = groups.flatMap(({ tenants }) => tenants);
   const keys = Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, name]));
-  const tenants = groups.flatMap(({ url, tenants: own }) =>
-    own.map((name) => `  ${name}: { baseUrl: ${url} }\n`),
-  );
+  const tenants = groups.flatMap(({ url, tenants: own }) => own.map((name) => `  ${name}: { baseUrl: ${url} }\n`));
   await writeFile(
     join(folder, "tenants.yaml"),
     `version: 1
@@ -144,8 +142,7 @@ ${tenants.join("")}waves:
   }
 }
 
-const named = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+const named = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
 it("plans the tenants of living addresses, and asks those that are down a few times only", async () => {
   await using silent = await serve(() => undefined);

@@ -22,8 +22,6 @@ it("changes no tenant without a Pulumi CLI, and says how to install one", async 
   });
   const { code, stderr } = await run("rollout", "tenants.yaml", "--yes");
   expect(code).toBe(1);
-  expect(stderr).toContain(
-    "Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/)",
-  );
+  expect(stderr).toContain("Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/)");
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
 });

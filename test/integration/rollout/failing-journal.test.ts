@@ -125,9 +125,7 @@ async function plan(database: Database): Promise<string> {
 
 /** Of those named at the end, what was said of them. */
 function saidOf(said: string): ReadonlyMap<string, string> {
-  return new Map(
-    [...said.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]),
-  );
+  return new Map([...said.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]));
 }
 
 const failures: fc.Arbitrary<Failure> = fc.record({
@@ -209,13 +207,10 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     if (event.kind !== "tenant-finished") continue;
     expect(tenants.isChanged(event.tenant), event.tenant).toBe(event.state === "done");
   }
-  if (state === "done")
-    expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
+  if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
   if (state !== undefined) expect((await healthy.record(id)).state).toBe(state);
   else {
-    expect(said).toMatch(
-      /^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./,
-    );
+    expect(said).toMatch(/^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./);
     expect(said).toContain(`\`email-security rollout resume ${id}\``);
   }
 }

@@ -99,10 +99,7 @@ it("tells the newest first: who, when, of which commit, and what they changed; o
   expect(all.rollouts[1]?.by).toBeUndefined();
   const some = async (request: Partial<HistoryRequest>) => {
     const { rollouts, older } = await history(request);
-    return [
-      ...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]),
-      older,
-    ];
+    return [...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]), older];
   };
   // It was planned for globex in each, and began it in two; it came to hooli in the last one not yet.
   expect(await some({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);

@@ -105,14 +105,10 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   expect(asked.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
-  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
-    /^Nothing that ended before/,
-  );
+  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(/^Nothing that ended before/);
   const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([
     1,
-    expect.stringContaining(
-      "was pruned: the files and plans that it would go on with are gone. Nothing was changed.",
-    ),
+    expect.stringContaining("was pruned: the files and plans that it would go on with are gone. Nothing was changed."),
   ]);
 }, 60_000);

@@ -41,8 +41,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tena
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: all }]\n`,
     );
     mkdirSync(join(workshop.folder, "state"));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      workshop.program(host, "");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     workshop.program(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
@@ -51,9 +50,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tena
       ...workshop.env,
       PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
-      ...Object.fromEntries(
-        sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-      ),
+      ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     })("rollout", "tenants.yaml", "--output", "plan.md", "--output", "report.json");
   });

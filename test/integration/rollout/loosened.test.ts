@@ -14,18 +14,14 @@ describe.skipIf(!hasShell)("a rollout whose tenants' files loosen what the basel
       "version: 1\npolicy: { maxDays: 30 }\nmayLoosen: [policy.maxDays]\ndeny: [{ value: bücher.example, comment: INC-1, expires: never }]\n",
     );
     for (const name of ["acme", "globex"]) {
-      workshop.write(
-        `settings/${name}.yaml`,
-        "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n",
-      );
+      workshop.write(`settings/${name}.yaml`, "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n");
     }
     workshop.write(
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, settings: "settings/{name}.yaml" }\ntenants:\n  acme: { key: { environment: ACME_API_KEY } }\n  globex: { key: { environment: GLOBEX_API_KEY } }\n`,
     );
     mkdirSync(join(workshop.folder, "state"));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      workshop.program(host, "");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     workshop.program(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,

@@ -22,9 +22,7 @@ import { missingZizmor, zizmor } from "../../support/zizmor";
  * story goes on from test to test. Acme has something that no rollout has brought, and initech what somebody clicked.
  */
 
-const AS_DECLARED = [
-  entry("deny", "invoices-portal.example", "Invoice fraud, seen at three tenants in March"),
-];
+const AS_DECLARED = [entry("deny", "invoices-portal.example", "Invoice fraud, seen at three tenants in March")];
 
 let sandbox: Sandbox;
 let example: NightlyExample;
@@ -84,8 +82,7 @@ async function night(vars: object = {}): Promise<Record<"turn" | "eu" | "us" | "
   return { turn, eu, us, fleet, report };
 }
 
-const issues = async () =>
-  (await example.state()).issues.map(({ number, state, label }) => [number, state, label]);
+const issues = async () => (await example.state()).issues.map(({ number, state, label }) => [number, state, label]);
 
 it("takes away what has expired, by region, tells what is new, and keeps one issue of what drifted", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "completed" }));
@@ -123,9 +120,7 @@ it("changes nothing where a rollout is under way, and reads all the same", async
   expect(turn.outputs).toEqual({ free: "" });
   expect(turn.summary).toContain("tonight tenants are read, and none is changed");
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
-  expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual([
-    "fleet site",
-  ]);
+  expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual(["fleet site"]);
   expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);
   // Nothing is new, and the site knows the night before.
   expect(hook.received).toHaveLength(1);

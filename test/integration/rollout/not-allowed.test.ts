@@ -103,9 +103,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
 });
 
 it("goes on with what its message says to set, and shows who is sent which key", async () => {
-  targets(
-    `  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`,
-  );
+  targets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
   const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
   const [, lines = ""] = refused.output.split("is started:\n");
   // As a person would: the lines are pasted before the command.
@@ -128,10 +126,7 @@ it("needs no word where keys are so by their name and go to this machine", async
 
 it("asks no state backend on another machine that the project alone names", async () => {
   targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
-  writeFileSync(
-    join(folder, "Pulumi.yaml"),
-    `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`,
-  );
+  writeFileSync(join(folder, "Pulumi.yaml"), `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`);
   const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
   expect(code).toBe(1);
   expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url} [ERR_ROLLOUT_NOT_ALLOWED]`);

@@ -34,8 +34,7 @@ describe("processes that give permits, and tenants in processes of their own", (
     await using acme = startTenant({ ...endless, name: "acme", permits: await one.said });
     await using globex = startTenant({ ...endless, name: "globex", permits: await one.said });
     await using initech = startTenant({ ...endless, name: "initech", permits: await other.said });
-    for (const name of ["acme", "globex", "initech"])
-      await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
+    for (const name of ["acme", "globex", "initech"]) await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
 
     one.tell("acme");
     expect(await acme.said).toBe("ERR_NO_PERMIT");

@@ -65,8 +65,7 @@ describe("the provider process", () => {
   it("asks for its permits, and sends nothing more when nobody gives them", async () => {
     await using permits = await permitServer();
     await using acme = await sandboxTenant({}, environmentFor(permits));
-    const declare = (value: string) =>
-      acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
+    const declare = (value: string) => acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
     await declare("one.example");
     expect(acme.writes()).toHaveLength(1);
     permits.over.add("token");
@@ -112,13 +111,7 @@ describe("a permit server", () => {
     await using permits = await permitServer();
     const asked = permitsOf({ EMAIL_SECURITY_PERMITS: permits.address }, ADDRESS);
     await expect(asked?.take()).rejects.toThrow("may not change the tenant any more");
-    for (const text of [
-      "t\n",
-      "[]\n",
-      '["token","nowhere"]\n',
-      `["token","${ADDRESS}"]\nx\n`,
-      "x".repeat(100_000),
-    ]) {
+    for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
       const socket = connect(permits.address);
       socket.on("error", () => {});
       socket.end(text);

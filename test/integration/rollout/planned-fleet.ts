@@ -58,8 +58,7 @@ export class PlannedFleet implements AsyncDisposable {
       `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${workshop.folder}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
     workshop.write("stacks.json", "[]");
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
-      workshop.program(host, "");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
     return new PlannedFleet(sandbox, workshop, sender);
   }
 
@@ -78,9 +77,7 @@ export class PlannedFleet implements AsyncDisposable {
       ...workshop.env,
       PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
-      ...Object.fromEntries(
-        sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-      ),
+      ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
       ...environment,
     });

@@ -20,8 +20,7 @@ describe("a journal in PostgreSQL whose server goes away", () => {
       for (let n = 0; !isOver; n++) {
         // A second insert of the same note would be refused: it would say that a transaction was done twice.
         await database.transaction(async (inside) => {
-          const insert =
-            "insert into events (seq, note) values ((select coalesce(max(seq), 0) + 1 from events), $1)";
+          const insert = "insert into events (seq, note) values ((select coalesce(max(seq), 0) + 1 from events), $1)";
           await inside.query(insert, [`${name}.${n}`]);
           await inside.query("select pg_sleep(0.002)");
         });

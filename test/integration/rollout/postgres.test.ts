@@ -46,9 +46,7 @@ describe("a journal in PostgreSQL", () => {
     const url = await postgres.createDatabase("race");
     const all = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url)));
     for (const database of all) await database.close();
-    expect(
-      await postgres.sql("select count(*) from pg_namespace where nspname = 'email_security'", "race"),
-    ).toBe("1");
+    expect(await postgres.sql("select count(*) from pg_namespace where nspname = 'email_security'", "race")).toBe("1");
   });
 
   it("takes a text with a NUL character, which PostgreSQL has none of", async () => {
@@ -72,13 +70,11 @@ describe("a journal in PostgreSQL", () => {
     const wrong: Readonly<Record<string, RegExp>> = {
       "mysql://root:s3cr3t@db/x": /no URL of PostgreSQL.*postgres:\/\//,
       "postgres://u:s3cr3t@[bad/x": /no URL of PostgreSQL/,
-      [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]:
-        /password authentication failed.*user and password/,
+      [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]: /password authentication failed.*user and password/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/nowhere`]: /"nowhere" does not exist.*createdb/,
       [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*can be reached/,
       [`postgres://postgres:${secret}@nowhere.invalid/postgres`]: /nowhere\.invalid.*host is right/,
-      [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full`]:
-        /certificate.*sslrootcert/,
+      [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full`]: /certificate.*sslrootcert/,
       [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full&sslrootcert=/no/such.crt`]:
         /URL can't be used.*no\/such\.crt/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/postgres?options=-csearch_path%3Da,b`]:
@@ -137,11 +133,7 @@ describe("a journal in PostgreSQL", () => {
       expect([mode, await database.query(IS_TLS)]).toEqual([mode, [{ ssl: 0 }]]);
       await database.close();
     }
-    for (const mode of [
-      "sslmode=require",
-      "ssl=true",
-      `sslmode=verify-ca&sslrootcert=${postgres.certificate}`,
-    ]) {
+    for (const mode of ["sslmode=require", "ssl=true", `sslmode=verify-ca&sslrootcert=${postgres.certificate}`]) {
       await expect(openPostgres(`${without.url}?${mode}`)).rejects.toMatchObject({
         code: "ERR_ROLLOUT_DATABASE",
         message: expect.stringMatching(/does not support SSL.*sslmode=disable/),
@@ -193,9 +185,7 @@ describe("a journal in PostgreSQL", () => {
 
   it("goes over a unix socket", async () => {
     const database = await openPostgres(postgres.socketUrl);
-    expect(await database.query("select inet_client_addr() is null as is_socket")).toEqual([
-      { is_socket: 1 },
-    ]);
+    expect(await database.query("select inet_client_addr() is null as is_socket")).toEqual([{ is_socket: 1 }]);
     await database.close();
   });
 });
@@ -216,9 +206,9 @@ describe("a transaction of a journal in PostgreSQL", () => {
       expect({ cut, tries, told }).toEqual({ cut, tries: cut === "commit" ? 2 : 1, told: [{ note: cut }] });
     }
     expect(cutter.cuts).toEqual([]);
-    expect(
-      await postgres.sql("select count(*) from pg_stat_activity where state like 'idle in transaction%'"),
-    ).toBe("0");
+    expect(await postgres.sql("select count(*) from pg_stat_activity where state like 'idle in transaction%'")).toBe(
+      "0",
+    );
     expect(await database.query("select note from events order by note")).toEqual([
       { note: "answer" },
       { note: "commit" },

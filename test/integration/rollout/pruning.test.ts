@@ -98,9 +98,7 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
   expect(await told()).toEqual(before);
   expect(await pruneRollout(journal.database, id, nowMs)).toBe(false);
   expect((await journal.files(id)).bundle.size).toBe(0);
-  const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [
-    id,
-  ]);
+  const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [id]);
   expect(events.filter(({ happening }) => String(happening).includes('"tenant-'))).toEqual([]);
   const plan = (await journal.plan(id, "acme")) ?? "";
   expect(() => parsePlan(plan, "acme")).toThrow("is no plan");
@@ -235,9 +233,7 @@ it("leaves of a rollout of 300 tenants less than a fifth of its bytes, and a row
   const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
   const settings = `version: 1\ndeny:\n${Array.from({ length: 500 }, (_, index) => `  - { value: e${index}-${(index * 7_919) % 10_007}.example, comment: INC-${index} }\n`).join("")}`;
   const id = await written(journal, {
-    tenants: Object.fromEntries(
-      names.map((name) => [name, [added("evil.example"), added(`only-${name}.example`)]]),
-    ),
+    tenants: Object.fromEntries(names.map((name) => [name, [added("evil.example"), added(`only-${name}.example`)]])),
     files: Object.fromEntries(names.map((name) => [`${name}.yaml`, settings])),
   });
   const size = async () => {

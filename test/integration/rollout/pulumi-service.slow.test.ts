@@ -35,8 +35,7 @@ let asked: string[] = [];
 
 function answer(path: string): unknown {
   const [, stack, isExport] = /^\/api\/stacks\/([^?]+?)(\/export)?(?:\?|$)/.exec(path) ?? [];
-  if (path === "/api/user")
-    return { githubLogin: "ann", name: "Ann", organizations: [{ githubLogin: "acme" }] };
+  if (path === "/api/user") return { githubLogin: "ann", name: "Ann", organizations: [{ githubLogin: "acme" }] };
   if (path.startsWith("/api/capabilities")) return { capabilities: [] };
   if (path.startsWith("/api/user/stacks")) {
     // Of all organizations that the user is in.

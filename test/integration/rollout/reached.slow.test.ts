@@ -39,9 +39,7 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     await journal.rollout(files, { t0: "pending" }, "another project");
 
     const { stacks, elsewhere, files: filesOf } = await reachedIn(database, { project: "p", backend: "b" });
-    const told = [...stacks]
-      .map(([stack, { last: one, next: other }]) => [stack, one?.rollout, other?.rollout])
-      .sort();
+    const told = [...stacks].map(([stack, { last: one, next: other }]) => [stack, one?.rollout, other?.rollout]).sort();
     expect(told).toEqual([
       ["t0", second, undefined],
       ["t1", second, last],
@@ -103,11 +101,7 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     await journal.rollout(none, { t0: "unchanged" }, "another of the same database");
     await journal.rollout(none, { t0: "unchanged", t1: "unchanged", rare: "unchanged" }, "years");
     for (let night = 0; night < 9; night++) {
-      await journal.rollout(
-        none,
-        { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" },
-        "years",
-      );
+      await journal.rollout(none, { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" }, "years");
     }
     const { stacks: all } = await reachedIn(database, whose);
     const asked = async (...stacks: string[]): Promise<unknown[]> => {

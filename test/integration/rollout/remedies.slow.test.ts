@@ -59,10 +59,7 @@ waves:
   - { name: two, failureTolerance: 100% }
 `,
   );
-  writeFileSync(
-    join(base, "bin/email-security"),
-    `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`,
-  );
+  writeFileSync(join(base, "bin/email-security"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`);
   chmodSync(join(base, "bin/email-security"), 0o755);
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@a.example", ...args], { cwd: template });
@@ -217,19 +214,13 @@ it.each(cases)(
     await journal.close();
     keepState();
 
-    const told = async (
-      ...args: string[]
-    ): Promise<readonly [after: string, commands: readonly string[]]> => {
+    const told = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
       const after = copyOf(folder);
       bringStateBack();
       return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
     };
     // One after the other: what stands beside the stacks is the same for all of them.
-    const all = [
-      await told("status", id),
-      await told("tenants.yaml", "--yes"),
-      await told("abandon", id),
-    ] as const;
+    const all = [await told("status", id), await told("tenants.yaml", "--yes"), await told("abandon", id)] as const;
     expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
     const [[, ofStatus], [, ofRival]] = all;
     for (const [after, commands] of all) {
@@ -246,9 +237,7 @@ it.each(cases)(
 
 async function expectToWork(folder: string, place: string, command: string): Promise<void> {
   const output = await shell(folder, command);
-  expect(output, command).not.toMatch(
-    /ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/,
-  );
+  expect(output, command).not.toMatch(/ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/);
   const [, id = ""] = /^email-security rollout (?:\S+ )?(\S+?)(?: --|$)/.exec(command) ?? [];
   const verb = verbOf(command);
   const journal = await open(folder, place);
@@ -379,9 +368,7 @@ async function begun(
       return { name, state: "pending" as const, digest: "d", plan: "{}" };
     }),
   );
-  const bundle = new Map(
-    NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from("version: 1\n")] as const),
-  );
+  const bundle = new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from("version: 1\n")] as const));
   await journal.planningDone(id, "d", { bundle, folder: "." });
   await journal.start(id, { retry: false });
   for (const [name, error] of Object.entries(went)) {

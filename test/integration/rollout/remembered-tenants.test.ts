@@ -49,9 +49,7 @@ class RememberedFleet implements AsyncDisposable {
         tenants: SERVICE.map((name) => ({
           ...tenantWith(
             name,
-            name === "recent"
-              ? []
-              : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
+            name === "recent" ? [] : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
           ),
           employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
         })),

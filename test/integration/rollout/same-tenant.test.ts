@@ -36,9 +36,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
     expect(code).toBe(3);
     expect(stderr).toContain("Different keys open the same tenant of the service");
     expect(stderr).toContain("[ERR_SAME_TENANT]");
-    expect(stderr).toMatch(
-      new RegExp(`"(${tenant}|t3)" \\(tenants\\.yaml:\\d+; [^)]+\\), "(${tenant}|t3)" \\(ten`),
-    );
+    expect(stderr).toMatch(new RegExp(`"(${tenant}|t3)" \\(tenants\\.yaml:\\d+; [^)]+\\), "(${tenant}|t3)" \\(ten`));
     expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 

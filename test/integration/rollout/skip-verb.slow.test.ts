@@ -110,9 +110,7 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
     expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
-  expect(looked[2]?.stdout).toMatch(
-    /^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m,
-  );
+  expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: one }) => one)).toEqual([
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },

@@ -51,9 +51,7 @@ it("refuses, with the way, what would skip nobody or nobody would understand", a
     message: '"acme" is not skipped; nobody is. Nothing was changed.',
   });
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
-  await expect(skip(journal, "why", request("acme"))).rejects.toThrow(
-    /another state backend.*Set PULUMI_BACKEND_URL/,
-  );
+  await expect(skip(journal, "why", request("acme"))).rejects.toThrow(/another state backend.*Set PULUMI_BACKEND_URL/);
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend }));
 
   const { fresh } = await skip(journal, " its key\nis refused ", request("a*"));

@@ -45,9 +45,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(fleet.changed).toEqual(["a", "c", "d", "e"]);
       const told = await report(fleet, id);
       expect(told).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
-      expect(told.skipped).toEqual([
-        { name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
-      ]);
+      expect(told.skipped).toEqual([{ name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED }]);
       // Why it failed is still known: it may be changed in part.
       expect(told.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = reportText(told, { width: 200 });

@@ -35,11 +35,7 @@ tenants: { acme: {}, globex: {} }
     const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
     await skipTenants(database, { project: "p", backend }, tenants, about);
   }
-  const { stdout, stderr } = await emailSecurity(
-    folder,
-    ["rollout", "status", "--database", "j.db"],
-    environment,
-  );
+  const { stdout, stderr } = await emailSecurity(folder, ["rollout", "status", "--database", "j.db"], environment);
   expect(stdout).toContain("Skipped (1)");
   expect(`${stdout}${stderr}`).not.toMatch(/globex|gone/);
 });

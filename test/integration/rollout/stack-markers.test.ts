@@ -56,9 +56,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     expect(own.code, own.stderr).toBe(2);
     const wrong = await fleet.plan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
     expect(wrong.code, wrong.stderr).toBe(3);
-    expect(wrong.stderr).toMatch(
-      /"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/,
-    );
+    expect(wrong.stderr).toMatch(/"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
 
   it("refuses a stack that was another tenant's, by its marker alone", async () => {
@@ -66,9 +64,7 @@ describe.skipIf(!hasShell)("a rollout without the journal", () => {
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
     expect(code, stderr).toBe(3);
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-      `another tenant of the service than the rollout ${ROLLOUT} read`,
-    );
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
   });
 
   it("refuses a tenant that holds nothing of what was read, also where dates have no time zone", async () => {

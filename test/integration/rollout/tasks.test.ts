@@ -120,15 +120,11 @@ it("what is interrupted is gone on with as what it is, and told so", async () =>
   expect(report.task).toBe("only-expired");
   const told = reportText(report).replace(/\s+/g, " ");
   expect(told).toContain("takes away what has ended, and nothing else");
-  expect(told).toContain(
-    "It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.",
-  );
+  expect(told).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
   expect(told).not.toContain("declared");
   const history = await historyOf(its.journal, { limit: 20 }, () => Promise.resolve(false));
   expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
-  expect(historyText(history, {}).replace(/\s+/g, " ")).toContain(
-    "takes away what has ended, and nothing else",
-  );
+  expect(historyText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");
   expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
     "email-security rollout tenants.yaml --only acme --revert-drift",
   );

@@ -24,10 +24,7 @@ project: p
 defaults: { baseUrl: "https://mail.example", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
 `;
 
-async function rename(
-  tenants: string,
-  ...args: string[]
-): Promise<CommandOutcome & { readonly text: string }> {
+async function rename(tenants: string, ...args: string[]): Promise<CommandOutcome & { readonly text: string }> {
   folder.write("tenants.yaml", HEAD + tenants);
   const outcome = await emailSecurity(folder.folder, ["tenant", "rename", ...args], {});
   return { ...outcome, text: readFileSync(folder.path("tenants.yaml"), "utf8").slice(HEAD.length) };
@@ -59,11 +56,7 @@ it.each([
 });
 
 it("gives a tenant that was renamed by hand its former stack", async () => {
-  const outcome = await rename(
-    "tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n",
-    "t0",
-    "acme",
-  );
+  const outcome = await rename("tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n", "t0", "acme");
   expect(outcome).toMatchObject({
     code: 0,
     text: "tenants:\n  acme: { stack: t0, key: { environment: T0_KEY } }\n  t1: {}\n",

@@ -14,9 +14,7 @@ import { writeRollout } from "../../support/written-rollouts";
 
 const vip = (name: string) => ({
   employees: [{ email: `ceo@${name}.example`, fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
-  manualVips: [
-    { email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" },
-  ],
+  manualVips: [{ email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" }],
 });
 
 const many = Array.from({ length: 6 }, (_, at) => entry("deny", `own${at}.example`));
@@ -67,9 +65,7 @@ function repository(files: Readonly<Record<string, string>> = {}): SettingsRepos
 const tenant =
   ({ path }: { readonly path: string }) =>
   async (...args: string[]): Promise<CommandOutcome> => {
-    const keys = sandbox.tenants.map(
-      ({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci] as const,
-    );
+    const keys = sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci] as const);
     const run = await emailSecurity(path, ["tenant", ...args], {
       ...Object.fromEntries(keys),
       HOME: path,
@@ -90,9 +86,7 @@ it("commits a tenant that comes and one that goes, with nothing else, each on a 
       /^Committed settings\/hooli\.yaml, tenants\.yaml as \w+ on the new branch email-security\/tenant-hooli/,
     ),
   ]);
-  expect(added.stdout).toContain(
-    "A first rollout, if there is no stack yet, writes nothing: all is as declared.",
-  );
+  expect(added.stdout).toContain("A first rollout, if there is no stack yet, writes nothing: all is as declared.");
   expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
     "Take in the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
@@ -108,10 +102,7 @@ it("commits a tenant that comes and one that goes, with nothing else, each on a 
   // A hook that refuses: files and branch are as they were.
   folder.program(".git/hooks/pre-commit", "exit 1");
   const refused = await run("add", "hooli", "--commit");
-  expect([refused.code, refused.stderr]).toEqual([
-    1,
-    expect.stringContaining("files and branch are as they were"),
-  ]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("files and branch are as they were")]);
   expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
   expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
 });
@@ -168,9 +159,7 @@ it("takes in no tenant without the baseline of others whose files can't be read,
   const unknown = await run("add", "hooli");
   expect([unknown.code, unknown.stderr]).toEqual([
     1,
-    expect.stringMatching(
-      /settings files of 2 of 2 tenants can't be read.*"settings\/one\.yaml".*ERR_CONFIG/,
-    ),
+    expect.stringMatching(/settings files of 2 of 2 tenants can't be read.*"settings\/one\.yaml".*ERR_CONFIG/),
   ]);
   expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
   expect(sandbox.requests).toHaveLength(asked);
@@ -212,16 +201,7 @@ tenants:
   );
   const nowhere = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY");
   expect(nowhere.stderr).toContain('No wave would take "hooli", and nothing was written. Give it labels');
-  const placed = await run(
-    "add",
-    "hooli",
-    "--base-url",
-    sandbox.url,
-    "--key-env",
-    "HOOLI_KEY",
-    "--wave",
-    "a",
-  );
+  const placed = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY", "--wave", "a");
   expect(placed.code, placed.stderr).toBe(0);
   const { targets } = readTargets(folder.at("tenants.yaml"));
   expect(targets.map(({ name, labels }) => [name, labels])).toEqual([
@@ -256,10 +236,7 @@ it("removes no tenant that a rollout has still to change, no file that another r
   expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");
   expect(shared.stdout).toContain("stack rm --force --yes --stack one`");
   const wrong = await run("remove", "two", "--destroy", "--yes", "one");
-  expect([wrong.code, wrong.stderr]).toEqual([
-    1,
-    expect.stringContaining('--yes names another tenant than "two"'),
-  ]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes names another tenant than "two"')]);
   const reviewed = await run("remove", "two", "--destroy", "--yes", "two", "--pr");
   expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
   expect(folder.git("status", "--porcelain", "--", "settings")).toBe("");

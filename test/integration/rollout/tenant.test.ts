@@ -53,12 +53,8 @@ beforeAll(async () => {
             entry("allow", "gmail.com", HOSTILE),
             entry("deny", "own-hooli.example", "x: y # z"),
           ]),
-          employees: [
-            { email: "ceo@hooli.example", fullName: "C. E. O.", jobTitle: "Boss", department: "Board" },
-          ],
-          manualVips: [
-            { email: "ceo@hooli.example", comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" },
-          ],
+          employees: [{ email: "ceo@hooli.example", fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
+          manualVips: [{ email: "ceo@hooli.example", comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" }],
         },
       ],
     },

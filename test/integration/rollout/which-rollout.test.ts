@@ -33,16 +33,7 @@ interface WrittenTenant {
 
 const journals: fc.Arbitrary<readonly Written[]> = fc.array(
   fc.record({
-    state: fc.constantFrom(
-      "done",
-      "done",
-      "done",
-      "running",
-      "waiting",
-      "stopped",
-      "abandoned",
-      "rolled-back",
-    ),
+    state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned", "rolled-back"),
     rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
     project: fc.constantFrom("one", "one", "one", "other"),
     tenants: fc.uniqueArray(
@@ -85,8 +76,7 @@ function isTakenBack(all: readonly Written[], index: number): boolean {
           back.rollsBack === index &&
           back.project === project &&
           back.tenants.some(
-            (one) =>
-              one.name === name && ((one.state === "done" && one.isBegun) || one.state === "unchanged"),
+            (one) => one.name === name && ((one.state === "done" && one.isBegun) || one.state === "unchanged"),
           ),
       );
   return index >= 0 && tenants.filter(({ isBegun }) => isBegun).every(({ name }) => isBack(name));
@@ -225,10 +215,12 @@ async function write(place: string, all: readonly Written[]): Promise<string[]> 
     await journal.start(id, { retry: false });
     await database.query("UPDATE rollouts SET state = $2 WHERE id = $1", [id, state]);
     for (const { name, state: of, isBegun } of tenants) {
-      await database.query(
-        "UPDATE rollout_tenants SET state = $3, attempt = $4 WHERE rollout = $1 AND name = $2",
-        [id, name, of, isBegun ? 1 : 0],
-      );
+      await database.query("UPDATE rollout_tenants SET state = $3, attempt = $4 WHERE rollout = $1 AND name = $2", [
+        id,
+        name,
+        of,
+        isBegun ? 1 : 0,
+      ]);
     }
     ids.push(id);
   }

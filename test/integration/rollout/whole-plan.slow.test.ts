@@ -23,9 +23,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     expect(all.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
     const told = fleet.written("plan.md");
-    expect(told).toContain(
-      "The mail of the last 30 days of all 7 tenants in which something changes was looked at",
-    );
+    expect(told).toContain("The mail of the last 30 days of all 7 tenants in which something changes was looked at");
     const none = await fleet.plan(["--evidence", "none"]);
     expect(none.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3);

@@ -41,9 +41,7 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     expect(text).toContain(`#### \`+\` add allow \`${fleet.sender}\` (mailbox, in \`t6\`)\n\n- **Mail:** **`);
     expect(text).toMatch(/- \*\*Mail:\*\* \*\*\d+ threats? in 30 days, \d+ malicious/);
     expect(text).toContain("- **Asked for:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
-    expect(text).toContain(
-      "`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`",
-    );
+    expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
     expect(breakoutsIn(text)).toEqual([]);
     // Each tenant's three lists; of five these and a page of threats and of reports.
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);

@@ -14,8 +14,7 @@ describe.concurrent("tenants on several machines", () => {
     await using postgres = await startPostgres();
     await using rollout = await begun(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
-    const worker = (name: string) =>
-      new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
+    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
     await using still = worker("still");
     await still.heard("began");
     await using quick = worker("quick");
@@ -31,9 +30,7 @@ describe.concurrent("tenants on several machines", () => {
     await still.heard("too late");
     quick.tell("end jobs");
     expect(await ended).toBe("done");
-    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
-      { state: "done", attempt: 2, worker: "quick" },
-    ]);
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([{ state: "done", attempt: 2, worker: "quick" }]);
     expect(quick.events.map(({ kind }) => kind)).not.toContain("lost");
   });
 
@@ -94,16 +91,12 @@ describe.concurrent("a host that is cut off from the database", () => {
     // Eleven seconds, and what a busy machine adds.
     expect(heldAt - cutAt).toBeLessThan(30_000);
     expect(await ended).toBe("done");
-    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
-      { state: "done", attempt: 2, worker: "near" },
-    ]);
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([{ state: "done", attempt: 2, worker: "near" }]);
   });
 });
 
 /** Of what may be missing: the thing, or why there is none. */
-function disposable<T extends AsyncDisposable>(
-  it: T | string,
-): { readonly it: T | string } & AsyncDisposable {
+function disposable<T extends AsyncDisposable>(it: T | string): { readonly it: T | string } & AsyncDisposable {
   return {
     it,
     [Symbol.asyncDispose]: async () => (typeof it === "string" ? undefined : await it[Symbol.asyncDispose]()),
@@ -115,21 +108,14 @@ describe.concurrent("the queue of tenants", () => {
     await using postgres = await startPostgres();
     await using rollout = await begun(postgres, "one", [[4, 2]]);
     const ended = rollout.conducted();
-    const worker = (name: string) =>
-      new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
+    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
     await using polite = worker("polite");
     await polite.heard("began", 2);
     polite.tell("stop");
     await sleep(300);
     polite.tell("end jobs");
     await polite.gone();
-    expect(polite.events.map(({ kind }) => kind)).toEqual([
-      "ready",
-      "began",
-      "began",
-      "finished",
-      "finished",
-    ]);
+    expect(polite.events.map(({ kind }) => kind)).toEqual(["ready", "began", "began", "finished", "finished"]);
 
     await using hasty = worker("hasty");
     await hasty.heard("began", 2);
@@ -140,10 +126,7 @@ describe.concurrent("the queue of tenants", () => {
     await hasty.gone();
     heir.tell("end jobs");
     expect(await ended).toBe("done");
-    const workers = (await rollout.journal.tenants(rollout.id)).map(({ attempt, worker }) => [
-      attempt,
-      worker,
-    ]);
+    const workers = (await rollout.journal.tenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);
     expect(workers).toEqual([
       [1, "polite"],
       [1, "polite"],
@@ -175,8 +158,7 @@ describe.concurrent("the queue of tenants", () => {
       postgres.url,
       async ({ tenant, round }) => {
         done.push(`${tenant}${round}`);
-        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1)
-          throw new Error("no journal");
+        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1) throw new Error("no journal");
       },
       {
         concurrency: 1,

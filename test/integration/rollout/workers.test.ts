@@ -17,8 +17,7 @@ describe("tenants on several machines", () => {
     );
     await using other = await begun(postgres, "other", [[20, 4]], 6);
     const ended = [one.conducted(), other.conducted()];
-    const worker = (name: string) =>
-      new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
+    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
     await using first = worker("first");
     await using second = worker("second");
     await using _third = worker("third");

@@ -5,32 +5,29 @@ import { expect, test } from "vitest";
 import { runCommand } from "../../support/sandbox-command";
 import { caller, startService, THREATS, VIPS } from "./service";
 
-test.each(["SIGINT", "SIGTERM"] as const)(
-  "greets with all that one needs, and %s ends it",
-  async (signal) => {
-    const command = runCommand(["--scenario", "empty"]);
-    const url = await command.url;
-    expect((await caller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
-    command.process.kill(signal);
-    const { code, stdout, stderr } = await command.ended;
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toBe(
-      [
-        `The sandbox listens on ${url} and keeps its data in memory.`,
-        "",
-        "Its tenants, each with a pipeline's key and a colleague's:",
-        "  acme    sandbox-acme-ci    sandbox-acme-console",
-        "  globex  sandbox-globex-ci  sandbox-globex-console",
-        "",
-        "Point a program at it:",
-        `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=sandbox-acme-ci`,
-        "",
-        "Ctrl-C stops it.",
-        "",
-      ].join("\n"),
-    );
-  },
-);
+test.each(["SIGINT", "SIGTERM"] as const)("greets with all that one needs, and %s ends it", async (signal) => {
+  const command = runCommand(["--scenario", "empty"]);
+  const url = await command.url;
+  expect((await caller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
+  command.process.kill(signal);
+  const { code, stdout, stderr } = await command.ended;
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toBe(
+    [
+      `The sandbox listens on ${url} and keeps its data in memory.`,
+      "",
+      "Its tenants, each with a pipeline's key and a colleague's:",
+      "  acme    sandbox-acme-ci    sandbox-acme-console",
+      "  globex  sandbox-globex-ci  sandbox-globex-console",
+      "",
+      "Point a program at it:",
+      `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=sandbox-acme-ci`,
+      "",
+      "Ctrl-C stops it.",
+      "",
+    ].join("\n"),
+  );
+});
 
 test("--threats and --rate-limit do what they say", async () => {
   const command = runCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);

@@ -128,9 +128,7 @@ const general: Row[] = [
             expect(body).toEqual({ error: expect.stringContaining(name) });
           }
           // However far it looks back, and however far the page lies.
-          const far = await acme.get(
-            `${path}?${name}=${name === "page_size" ? 100 : Number.MAX_SAFE_INTEGER}`,
-          );
+          const far = await acme.get(`${path}?${name}=${name === "page_size" ? 100 : Number.MAX_SAFE_INTEGER}`);
           expect([path, name, far.status]).toEqual([path, name, 200]);
         }
       }
@@ -209,10 +207,7 @@ const threats: Row[] = [
     "detection_time, time | string, date-time. The published schema of the threat list also names a `remediation_time` (date-time) field on a threat.",
     async ({ acme }) => {
       for (const { time, detection_time, remediation_time, action_taken } of await everyThreat(acme)) {
-        expect([time, detection_time]).toEqual([
-          expect.stringMatching(RFC_3339),
-          expect.stringMatching(RFC_3339),
-        ]);
+        expect([time, detection_time]).toEqual([expect.stringMatching(RFC_3339), expect.stringMatching(RFC_3339)]);
         expect(time <= detection_time && detection_time <= NOW).toBe(true);
         expect(remediation_time === undefined).toBe(action_taken === "none");
         if (remediation_time === undefined) continue;
@@ -282,9 +277,7 @@ const threats: Row[] = [
       const pages = await everyItem(acme, THREATS, "minutes_ago=999999&page_size=7");
       expect(pages).toEqual(whole);
       expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.page).toBe(1);
-      expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.results.items).toEqual(
-        whole.slice(0, 50),
-      );
+      expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.results.items).toEqual(whole.slice(0, 50));
     },
   ],
   [
@@ -350,10 +343,7 @@ const metrics: Row[] = [
     async ({ acme }) => {
       for (const days of [1, 7, 200]) {
         const items = await everyItem(acme, `${METRICS}/threats_over_time`, `days=${days}`);
-        const counts = countBy(
-          await threatsOf(acme, days),
-          (threat) => `${threat.time.slice(0, 10)}T00:00:00.000Z`,
-        );
+        const counts = countBy(await threatsOf(acme, days), (threat) => `${threat.time.slice(0, 10)}T00:00:00.000Z`);
         expect(items).toEqual(
           [...counts]
             .map(([date, count_threats]) => ({ date, count_threats }))
@@ -382,9 +372,7 @@ const metrics: Row[] = [
         ["group", true],
       ] as const) {
         for (const days of [1, 7, 200]) {
-          const { body } = await acme.get(
-            `${METRICS}/top_targeted_entities?days=${days}&entity_type=${type}`,
-          );
+          const { body } = await acme.get(`${METRICS}/top_targeted_entities?days=${days}&entity_type=${type}`);
           expect(body).toEqual({ status: 200, results: { items: expect.any(Array) } });
           const counts = [...countBy(await threatsOf(acme, days), (threat) => threat.recipient_name)].filter(
             ([name]) => SHARED.includes(name) === isGroup,
@@ -434,8 +422,7 @@ const metrics: Row[] = [
           .map((threat, index) => ({ threat, index }))
           .sort(
             (one, other) =>
-              rank.indexOf(other.threat.criticality) - rank.indexOf(one.threat.criticality) ||
-              one.index - other.index,
+              rank.indexOf(other.threat.criticality) - rank.indexOf(one.threat.criticality) || one.index - other.index,
           )
           .slice(0, 5)
           .map(({ threat }) => threat);

@@ -58,8 +58,7 @@ test("100,000 threats: any page, and any metric of the half year, visits few of 
   expect(changes).toBeGreaterThan(97_000);
   {
     await using service = await startService({ data });
-    for (const path of paths)
-      expect([path, (await service.acme.get(path)).body]).toEqual([path, answers[path]]);
+    for (const path of paths) expect([path, (await service.acme.get(path)).body]).toEqual([path, answers[path]]);
   }
   rmSync(folder, { recursive: true });
 });

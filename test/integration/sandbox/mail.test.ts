@@ -221,10 +221,7 @@ test("a path parameter is what was encoded, whatever that is", async () => {
   await fc.assert(
     fc.asyncProperty(id, async (text) => {
       const answer = await fetch(`${sandbox.url}${REPORTS}/${encodeURIComponent(text)}`, { headers });
-      expect([answer.status, await answer.json()]).toEqual([
-        404,
-        { error: `there is no phishing report ${text}` },
-      ]);
+      expect([answer.status, await answer.json()]).toEqual([404, { error: `there is no phishing report ${text}` }]);
     }),
     { numRuns: 150 },
   );

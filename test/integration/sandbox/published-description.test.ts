@@ -202,12 +202,7 @@ async function walk({ acme, globex, stranger, sandbox }: Service): Promise<void>
     await acme.patch(`${ENTRIES}/${id}`, { value: "x" });
     await acme.delete(`${ENTRIES}/${id}`);
   }
-  for (const emails of [
-    ["mei.chen@acme.example"],
-    ["ruth.castellan@acme.example"],
-    ["x@elsewhere.example"],
-    [],
-  ]) {
+  for (const emails of [["mei.chen@acme.example"], ["ruth.castellan@acme.example"], ["x@elsewhere.example"], []]) {
     await acme.post(VIPS, { emails, comment: "x" });
     for (const email of emails) await acme.patch(VIPS, { email, comment: "y" });
     await acme.post(`${VIPS}/remove`, { emails });

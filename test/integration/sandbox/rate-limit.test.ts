@@ -4,11 +4,7 @@ import { ENTRIES, type Json, NOW, startService, THREATS, VIPS } from "./service"
 
 // "Requests are rate limited. Numeric rate limits and the response when a limit is exceeded: not shown."
 
-async function limited(rateLimit: {
-  perSecond: number;
-  burst?: number;
-  retryAfter?: "seconds" | "date" | "none";
-}) {
+async function limited(rateLimit: { perSecond: number; burst?: number; retryAfter?: "seconds" | "date" | "none" }) {
   let now = Date.parse(NOW);
   const service = await startService({ rateLimit, clock: () => new Date(now) });
   return {

@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import type { HandlerName } from "../../../provider/resources/shell";
-import {
-  type Sandbox,
-  type ServiceRequest,
-  type ServiceResponse,
-  startSandbox,
-} from "../../../provider/sandbox";
+import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
 import { InitFailed, type Properties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
@@ -248,9 +243,7 @@ describe("what the service says reaches neither the terminal nor the state as an
       ["vipList", vips],
     ] as const) {
       const content = handler === "vipList" ? { members: {} } : { entries: {} };
-      const { failures } = await provider
-        .resource(handler)
-        .check({ mode: "exclusive", ...content }, state?.properties);
+      const { failures } = await provider.resource(handler).check({ mode: "exclusive", ...content }, state?.properties);
       expect(failures[""]).toContain("would lose");
       expectNothingButText(failures);
       const inputs = { mode: "exclusive", maxRemovalFraction: 1, ...content };

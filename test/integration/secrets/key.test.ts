@@ -17,12 +17,7 @@ const { key } = canary;
 /** All that anybody could print, send or keep of a thing. */
 function everythingShown(thing: unknown): string {
   const all = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, getters: true };
-  const shown = [
-    String(thing),
-    inspect(thing),
-    inspect(thing, all),
-    inspect(thing, { ...all, customInspect: false }),
-  ];
+  const shown = [String(thing), inspect(thing), inspect(thing, all), inspect(thing, { ...all, customInspect: false })];
   for (let at = thing; at instanceof Error; at = at.cause) {
     shown.push(at.message, at.stack ?? "", at.toString(), inspect(structuredClone(at), all));
     for (const name of Object.getOwnPropertyNames(at)) shown.push(inspect(Reflect.get(at, name), all));
@@ -70,14 +65,7 @@ describe("a service that echoes the key", () => {
       expect(error).toBeInstanceOf(client.ServiceError);
       // A body that quotes a part of the key, in a field, is data, and not shown by the error.
       const { message, serviceMessage, stack, cause } = error as client.ServiceError;
-      const shown = [
-        message,
-        serviceMessage,
-        stack,
-        inspect(error),
-        inspect(cause),
-        JSON.stringify(error),
-      ].join("\n");
+      const shown = [message, serviceMessage, stack, inspect(error), inspect(cause), JSON.stringify(error)].join("\n");
       expect(canary.find(`${given.status}`, shown)).toEqual([]);
       if (echo === key) expect(canary.find(`${given.status}`, everythingShown(error))).toEqual([]);
     }
@@ -92,16 +80,7 @@ test("nothing that holds the key shows it, nor does what is exported", async () 
   const tenant = new Tenant({ client: own });
   await tenant.allVips().catch(() => undefined);
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = own;
-  for (const thing of [
-    own,
-    tenant,
-    { tenant },
-    allowDenyEntries,
-    metrics,
-    phishingReports,
-    threats,
-    vipEmployees,
-  ]) {
+  for (const thing of [own, tenant, { tenant }, allowDenyEntries, metrics, phishingReports, threats, vipEmployees]) {
     expect(canary.find(inspect(thing).slice(0, 80), everythingShown(thing))).toEqual([]);
   }
   await own.close();
@@ -129,11 +108,7 @@ describe("a process that has the key in its environment", () => {
 
   test("writes no report with it when it crashes, and tells it to nobody who lists processes", async () => {
     await using folder = await EmptyFolder.create();
-    const flags = [
-      "--report-uncaught-exception",
-      `--report-directory=${folder.path}`,
-      "--report-filename=report.json",
-    ];
+    const flags = ["--report-uncaught-exception", `--report-directory=${folder.path}`, "--report-filename=report.json"];
     const program = `
       process.stdout.write(JSON.stringify([process.title, process.argv, process.execArgv, process.report.getReport()]));
       require("node:util").inspect(runtime, { depth: Infinity, showHidden: true }).split("\\n").forEach((line) => console.log(line));
@@ -148,8 +123,7 @@ describe("a process that has the key in its environment", () => {
 
   test("would be seen to have it, if the report told the environment", async () => {
     await using folder = await EmptyFolder.create();
-    const program =
-      "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
+    const program = "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
     expect(canary.find("the report", await run(folder.path, program))).not.toEqual([]);
   });
 });

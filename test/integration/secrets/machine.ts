@@ -86,10 +86,7 @@ esac`,
   get seen(): ReadonlyMap<string, string> {
     const folder = join(this.folder, "seen");
     return new Map(
-      readdirSync(folder).map((name) => [
-        name.replace(/\.\d+$/, "").trim(),
-        readFileSync(join(folder, name), "utf8"),
-      ]),
+      readdirSync(folder).map((name) => [name.replace(/\.\d+$/, "").trim(), readFileSync(join(folder, name), "utf8")]),
     );
   }
 }

@@ -17,17 +17,7 @@ describe("a file with what a tenant holds", () => {
   const REPORTS: readonly (readonly [verb: string, args: readonly string[], files: readonly string[]])[] = [
     [
       "plan",
-      [
-        "plan",
-        "settings/t0.yaml",
-        "--no-evidence",
-        "--output",
-        "a.md",
-        "--output",
-        "a.html",
-        "--output",
-        "a.json",
-      ],
+      ["plan", "settings/t0.yaml", "--no-evidence", "--output", "a.md", "--output", "a.html", "--output", "a.json"],
       ["a.md", "a.html", "a.json"],
     ],
     ["drift", ["drift", "settings/t0.yaml", "--output", "a.md", "--output", "a.json"], ["a.md", "a.json"]],
@@ -73,10 +63,7 @@ describe.skipIf(!hasShell)("a run that was killed", () => {
       stdio: "ignore",
     });
     const hanging = join(machine.folder, "hanging");
-    const pid = await vi.waitUntil(
-      () => existsSync(hanging) && Number(readFileSync(hanging, "utf8")),
-      60_000,
-    );
+    const pid = await vi.waitUntil(() => existsSync(hanging) && Number(readFileSync(hanging, "utf8")), 60_000);
     child.kill("SIGKILL");
     await once(child, "close");
     process.kill(pid, "SIGKILL");

@@ -49,9 +49,7 @@ test("passes requests on, and keeps what was asked, served and told", async () =
   expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });
   const expected = { index: 0, method: "POST", path: ENTRIES, query: "?x=1", body: JSON.stringify(ENTRY) };
   expect(proxy.requests).toEqual([{ ...expected, served: 201, told: 201 }]);
-  await expect
-    .poll(() => boundaries)
-    .toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
+  await expect.poll(() => boundaries).toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
 });
 
 test("hits the requests that it should, before or after the service has done them", async () => {

@@ -16,9 +16,7 @@ it("reads each list once for 5,000 who ask at the same time, and once more for 5
   const { tenant, trace } = acme;
   const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
   const vips = ["vips 1 200", "vips 2 200", "vips 3 200"];
-  const found = await Promise.all(
-    MANY.flatMap((at) => [tenant.findEntry(query(at)), tenant.findVip(person(at))]),
-  );
+  const found = await Promise.all(MANY.flatMap((at) => [tenant.findEntry(query(at)), tenant.findVip(person(at))]));
   expect(found.filter((row) => row !== undefined)).toHaveLength(401 + 450);
   expect(trace().sort()).toEqual([...reading, ...vips].sort());
   await Promise.all(MANY.map((at) => tenant.findEntryAnew(query(at))));
@@ -70,9 +68,7 @@ it("finds what one reading missed while another writer was at work", async () =>
     const text = JSON.stringify(response.body);
     if (!text.includes(`"${domain("deny", 7)}"`)) return undefined;
     hidden -= 1;
-    const other = text.replace(/\{[^{}]*"value":"deny-7\.example"[^{}]*\}/, (row) =>
-      row.replaceAll("7", "x"),
-    );
+    const other = text.replace(/\{[^{}]*"value":"deny-7\.example"[^{}]*\}/, (row) => row.replaceAll("7", "x"));
     return { ...response, body: JSON.parse(other) };
   };
   await using acme = await service({ denied: 300, afterHandle: shift });
@@ -137,10 +133,7 @@ it("lays own writes over the readings, on both lists", async () => {
   await tenant.deleteEntry(row.id);
   expect(await tenant.findEntry(wanted)).toBeUndefined();
   expect(await tenant.allEntries()).toHaveLength(500);
-  expect(trace()).toEqual([
-    `PATCH allow_deny_entries/${row.id} 200`,
-    `DELETE allow_deny_entries/${row.id} 200`,
-  ]);
+  expect(trace()).toEqual([`PATCH allow_deny_entries/${row.id} 200`, `DELETE allow_deny_entries/${row.id} 200`]);
   await tenant.findVip(person(0));
   await tenant.editVipComment(person(0), "Chair");
   await tenant.removeVip(person(1));
@@ -151,10 +144,7 @@ it("lays own writes over the readings, on both lists", async () => {
 });
 
 it("gives all entries, the allow list first, and all VIPs, one row a mailbox, by the shared reading", async () => {
-  const twiceAndNameless = (
-    request: ServiceRequest,
-    response: ServiceResponse,
-  ): ServiceResponse | undefined => {
+  const twiceAndNameless = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     if (!request.path.endsWith("/vip_employees")) return undefined;
     const { results } = response.body as { results: { items: object[]; total: number } };
     const items = [

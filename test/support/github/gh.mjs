@@ -46,9 +46,7 @@ const commands = {
     } else if (method === "GET" && /^pulls\/\d+\/reviews$/.test(path) && args.includes("--slurp")) {
       // Two a page.
       const all = state.reviews.filter(({ pull }) => pull === Number(path.split("/")[1]));
-      print(
-        Array.from({ length: Math.ceil(all.length / 2) }, (_, page) => all.slice(2 * page, 2 * page + 2)),
-      );
+      print(Array.from({ length: Math.ceil(all.length / 2) }, (_, page) => all.slice(2 * page, 2 * page + 2)));
     } else throw new Error(`gh: no ${method} ${path}`);
   },
   "label create"() {},
@@ -81,9 +79,7 @@ const commands = {
     );
   },
   "pr list"() {
-    const listed = state.pulls.filter(
-      (pull) => pull.state === value("--state") && pull.head === value("--head"),
-    );
+    const listed = state.pulls.filter((pull) => pull.state === value("--state") && pull.head === value("--head"));
     print(listed.slice(0, Number(value("--limit"))).toReversed());
   },
   "pr edit"() {
@@ -94,9 +90,7 @@ const commands = {
   },
   "pr create"() {
     const head = value("--head");
-    const isThere = state.pulls.some(
-      (pull) => pull.state === "open" && pull.head === head && !pull.isCrossRepository,
-    );
+    const isThere = state.pulls.some((pull) => pull.state === "open" && pull.head === head && !pull.isCrossRepository);
     if (isThere) throw new Error(`gh: a pull request of ${head} is open already`);
     const number = state.pulls.length + 1;
     state.pulls.push({

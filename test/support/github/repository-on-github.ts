@@ -90,11 +90,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** A job of another workflow, on main: of a push or by the clock, or as the contexts have it. */
-  async onMain(
-    name: "merge" | "drift" | "expire" | "review",
-    job: string,
-    contexts: Contexts = {},
-  ): Promise<JobRun> {
+  async onMain(name: "merge" | "drift" | "expire" | "review", job: string, contexts: Contexts = {}): Promise<JobRun> {
     const github = {
       event_name: name === "merge" ? "push" : "schedule",
       ...(contexts["github"] as object | undefined),
@@ -222,8 +218,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return {
       ...others,
       "./.github/actions/prepare": async ({ with: inputs, ...given }) => {
-        for (const step of preparation(given.workspace))
-          await prepare(step, others, { ...given, with: inputs });
+        for (const step of preparation(given.workspace)) await prepare(step, others, { ...given, with: inputs });
       },
     };
   }

@@ -44,13 +44,7 @@ export interface JobRun {
  * Runs a job of GitHub Actions as a runner does: the very `run` of each step in bash, outputs and summary by files,
  * conditions and expressions evaluated; actions are simulated.
  */
-export async function runJob({
-  job,
-  workspace,
-  environment,
-  contexts,
-  actions,
-}: JobOptions): Promise<JobRun> {
+export async function runJob({ job, workspace, environment, contexts, actions }: JobOptions): Promise<JobRun> {
   const ids = job.steps.flatMap(({ id }) => (id === undefined ? [] : [id]));
   const steps = Object.fromEntries(ids.map((id) => [id, { outputs: {} as Record<string, string> }]));
   const all = { ...contexts, steps };
@@ -73,10 +67,7 @@ export async function runJob({
       const name = step.uses.replace(/@.*$/, "");
       const action = actions[name];
       if (action === undefined) throw new Error(`no action ${name} is simulated`);
-      const given = Object.entries(step.with ?? {}).map(([key, text]) => [
-        key,
-        filled(String(text), all, workspace),
-      ]);
+      const given = Object.entries(step.with ?? {}).map(([key, text]) => [key, filled(String(text), all, workspace)]);
       await action({ with: Object.fromEntries(given), workspace, environment: own, contexts: all });
       continue;
     }
@@ -85,17 +76,14 @@ export async function runJob({
     await Promise.all([writeFile(output, ""), writeFile(page, "")]);
     const run = await runStep(step, workspace, {
       ...own,
-      ...Object.fromEntries(
-        Object.entries(step.env ?? {}).map(([key, text]) => [key, filled(text, all, workspace)]),
-      ),
+      ...Object.fromEntries(Object.entries(step.env ?? {}).map(([key, text]) => [key, filled(text, all, workspace)])),
       GITHUB_OUTPUT: output,
       GITHUB_STEP_SUMMARY: page,
       RUNNER_TEMP: files,
     });
     log += run.output;
     summary += await readFile(page, "utf8");
-    if (step.id !== undefined)
-      Object.assign(steps[step.id]?.outputs ?? {}, outputsIn(await readFile(output, "utf8")));
+    if (step.id !== undefined) Object.assign(steps[step.id]?.outputs ?? {}, outputsIn(await readFile(output, "utf8")));
     if (run.code !== 0) code ??= run.code;
   }
   const outputs = Object.fromEntries(
@@ -167,7 +155,5 @@ function lenient(content: unknown): unknown {
 
 function outputsIn(text: string): Record<string, string> {
   const lines = text.split("\n").filter((line) => line !== "");
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
-  );
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }

@@ -52,18 +52,12 @@ export class ProjectOnGitLab implements AsyncDisposable {
    * @param before a job whose artifacts it is given.
    * @param variables what the pipeline has besides, or otherwise.
    */
-  async run(
-    name: string,
-    branch = "main",
-    before?: GitLabRun,
-    variables: NodeJS.ProcessEnv = {},
-  ): Promise<GitLabRun> {
+  async run(name: string, branch = "main", before?: GitLabRun, variables: NodeJS.ProcessEnv = {}): Promise<GitLabRun> {
     const job = gitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
     for (const folder of ["anew", "drift", "review"]) {
-      if (before !== undefined)
-        await cp(join(before.workspace, folder), join(workspace, folder), COPY).catch(() => {});
+      if (before !== undefined) await cp(join(before.workspace, folder), join(workspace, folder), COPY).catch(() => {});
     }
     const builds = join(this.git.top, "builds");
     await mkdir(builds, { recursive: true });
@@ -89,8 +83,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
     };
     Object.assign(environment, job.variables, variables);
     if (hidden !== undefined) {
-      for (const [token, { aud }] of Object.entries(hidden.id_tokens))
-        environment[token] = `a token for ${aud}`;
+      for (const [token, { aud }] of Object.entries(hidden.id_tokens)) environment[token] = `a token for ${aud}`;
       for (const secret of Object.keys(hidden.secrets)) environment[secret] ??= this.git.key;
       for (const [variable, text] of Object.entries(hidden.variables)) {
         environment[variable] = text.replace(/\$(\w+)/g, (_, name: string) => environment[name] ?? "");

@@ -32,8 +32,7 @@ export type ConsoleEdit =
 export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row): Promise<string> {
   const row = to ?? ("pick" in edit ? picked(company, edit.pick) : undefined);
   const path = `/allow_deny_entries/${row?.id}`;
-  const done = async (what: string, status: Promise<number>): Promise<string> =>
-    `console: ${what} (${await status})`;
+  const done = async (what: string, status: Promise<number>): Promise<string> => `console: ${what} (${await status})`;
   switch (edit.console) {
     case "add": {
       const { list, value, scope, comment } = edit;
@@ -47,10 +46,7 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row)
     case "comment VIP": {
       const { email, comment } = edit;
       const body = { email, comment };
-      return await done(
-        `comment VIP ${email} "${comment}"`,
-        company.console("PATCH", "/vip_employees", body),
-      );
+      return await done(`comment VIP ${email} "${comment}"`, company.console("PATCH", "/vip_employees", body));
     }
     case "remove VIP": {
       const body = { emails: [edit.email] };
@@ -61,20 +57,14 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row)
   const name = nameOf(row);
   switch (edit.console) {
     case "comment":
-      return await done(
-        `comment ${name} "${edit.comment}"`,
-        company.console("PATCH", path, { comment: edit.comment }),
-      );
+      return await done(`comment ${name} "${edit.comment}"`, company.console("PATCH", path, { comment: edit.comment }));
     case "move": {
       const list = row.list === "deny" ? "allow" : "deny";
       return await done(`move ${name} to ${list}`, company.console("PATCH", path, { list }));
     }
     case "rescope": {
       const verdict_scope = row.verdict_scope === "global" ? "graymail" : "global";
-      return await done(
-        `change ${name} to ${verdict_scope}`,
-        company.console("PATCH", path, { verdict_scope }),
-      );
+      return await done(`change ${name} to ${verdict_scope}`, company.console("PATCH", path, { verdict_scope }));
     }
     case "delete":
       return await done(`delete ${name}`, company.console("DELETE", path));

@@ -77,10 +77,7 @@ export class InProcessStack implements Stack {
     return copy;
   }
 
-  async #run(
-    program: readonly Declaration[],
-    options: RunOptions & { readonly isPreview: boolean },
-  ): Promise<Run> {
+  async #run(program: readonly Declaration[], options: RunOptions & { readonly isPreview: boolean }): Promise<Run> {
     await using provider = new Provider(this.#access);
     const run = new RunUnderWay();
     let refreshed: readonly Held[] | undefined;
@@ -162,12 +159,7 @@ export class InProcessStack implements Stack {
     return isPreview ? noStep : (run) => this.#update(old, inputs, front, run);
   }
 
-  async #create(
-    { kind, name }: Declaration,
-    inputs: Properties,
-    front: Front,
-    run: RunUnderWay,
-  ): Promise<void> {
+  async #create({ kind, name }: Declaration, inputs: Properties, front: Front, run: RunUnderWay): Promise<void> {
     run.steps.push(`create ${name}`);
     const put = (id: string, outputs: Properties, hasFailed: boolean) =>
       this.#resources.set(keyOf({ kind, name }), { kind, name, id, inputs, outputs, hasFailed });

@@ -173,8 +173,7 @@ function withEntry(program: Program, entry: PlacedEntry, onlyOne: string | undef
 
 function withVip(program: Program, vip: PlacedVip, onlyOne: string | undefined): Program {
   const isInTheWay = (other: PlacedVip): boolean =>
-    other.email === onlyOne ||
-    (other.place === vip.place && (!isListPlace(vip.place) || other.email === vip.email));
+    other.email === onlyOne || (other.place === vip.place && (!isListPlace(vip.place) || other.email === vip.email));
   const vips = [...program.vips.filter((other) => !isInTheWay(other)), vip];
   return { ...program, vips, lists: withList(program, vip.place) };
 }
@@ -264,10 +263,7 @@ export const aMailbox = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...MAILBOXES.slice(0, -1).map(([email]) => email)) },
   { weight: 1, arbitrary: fc.constant(OUTSIDER) },
 );
-const seldom = fc.oneof(
-  { weight: 9, arbitrary: fc.constant(false) },
-  { weight: 1, arbitrary: fc.constant(true) },
-);
+const seldom = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
 const anEntryPlace: fc.Arbitrary<EntryPlace> = fc.constantFrom("A", "s0", "s1", "A", "B", "s2");
 const aVipPlace: fc.Arbitrary<VipPlace> = fc.constantFrom("V", "v0", "v1", "V", "W");
 const aListPlace: fc.Arbitrary<ListPlace> = fc.constantFrom("A", "A", "B", "V", "V", "W");
@@ -302,10 +298,7 @@ const options = (
       { weight: 2, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.uniqueArray(names, { maxLength: 3 }) },
     ),
-    protect: fc.oneof(
-      { weight: 5, arbitrary: fc.constant([]) },
-      { weight: 1, arbitrary: names.map((name) => [name]) },
-    ),
+    protect: fc.oneof({ weight: 5, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: names.map((name) => [name]) }),
     mayBeEmptied: seldom.map((isNot) => !isNot),
     adopt: seldom,
     keep,

@@ -196,8 +196,7 @@ export function brokenAlways(facts: RunFacts): string[] {
       case "allow_deny_entry.create": {
         const made = entryOf(after as AllowDenyEntryRow);
         own.add(target);
-        if (!program.entries.some((one) => isSame(one, made)))
-          broken.push(`made ${told(made)}, which nobody declares`);
+        if (!program.entries.some((one) => isSame(one, made))) broken.push(`made ${told(made)}, which nobody declares`);
         break;
       }
       case "allow_deny_entry.update": {
@@ -261,12 +260,10 @@ export function brokenAlways(facts: RunFacts): string[] {
   }
   for (const { key, isUnmanaged } of holdingsAfter.entries) {
     const value = valueOfKey(key);
-    if (!isUnmanaged && !memory.values.has(value))
-      broken.push(`the state holds ${key}, which was never declared`);
+    if (!isUnmanaged && !memory.values.has(value)) broken.push(`the state holds ${key}, which was never declared`);
   }
   for (const { key, isUnmanaged } of holdingsAfter.vips) {
-    if (!isUnmanaged && !memory.emails.has(key))
-      broken.push(`the state holds ${key}, which was never declared`);
+    if (!isUnmanaged && !memory.emails.has(key)) broken.push(`the state holds ${key}, which was never declared`);
   }
   return broken;
 }
@@ -277,9 +274,7 @@ function isHeldBy({ id, key }: HeldThing, entry: Entry): boolean {
 }
 
 function isPrunedNow(program: Program, holders: readonly HeldThing[]): boolean {
-  return holders.some(
-    ({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list),
-  );
+  return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list));
 }
 
 /** What holds for a run that nobody meddled with, from its refresh to its end. */
@@ -319,8 +314,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
     const holders = holdings.entries.filter((held) => isHeldBy(held, row) && !held.isUnmanaged);
     const ofAnotherKey = declared.some(
       (one) =>
-        keyOf(one) !== row.key &&
-        holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
+        keyOf(one) !== row.key && holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
     );
     return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
   });
@@ -337,9 +331,7 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
   for (const held of holdings.vips) {
     const row = vips.find(({ email }) => email === held.key);
     if (row?.comment !== held.comment) {
-      broken.push(
-        `the state of ${held.by} holds ${held.key} "${held.comment}", but there is ${JSON.stringify(row)}`,
-      );
+      broken.push(`the state of ${held.by} holds ${held.key} "${held.comment}", but there is ${JSON.stringify(row)}`);
     }
   }
   return broken;
@@ -362,12 +354,8 @@ function forgotten({ before, holdings, memory }: RunFacts): string[] {
 /** Nothing is asked to be made that is there: at a service that lets it be, there would be two of it. */
 function brokenRequests({ before, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
-  const gone = new Set(
-    audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])),
-  );
-  const moved = new Set(
-    audit.flatMap(({ action, target }) => (action === "allow_deny_entry.update" ? [target] : [])),
-  );
+  const gone = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])));
+  const moved = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.update" ? [target] : [])));
   const made = new Set<string>();
   for (const { method, path, body, status } of requests) {
     if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
@@ -403,8 +391,7 @@ export function mistakesIn(program: Program, holdings: Holdings): string[] {
     for (const other of vips.slice(at + 1)) {
       const areInLists = isListPlace(one.place) || isListPlace(other.place);
       const areAlike = one.comment === other.comment && one.keep === other.keep;
-      if (one.email === other.email && (areInLists || !areAlike))
-        mistakes.push(`${one.email} is declared twice`);
+      if (one.email === other.email && (areInLists || !areAlike)) mistakes.push(`${one.email} is declared twice`);
     }
   }
   for (const place of ["A", "B", "V", "W"] as const) {
@@ -471,21 +458,17 @@ export function obstaclesOf(program: Program, { entries }: Tenant, holdings: Hol
       obstacles.push({ why, isSure: false, twin: one });
     }
     for (const row of entries.filter(({ value }) => value === one.value)) {
-      const holders = holdings.entries.filter(({ id, key }) =>
-        id === undefined ? key === row.key : id === row.id,
-      );
+      const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
       const isOwn = holders.some((held) => held.by === by && !held.isReplaced);
       if (row.key === keyOf(one)) {
         const isMoved = own !== undefined && valueOfKey(own.key) === one.value && own.id !== row.id;
-        if (isMoved)
-          obstacles.push({ why: `${by} holds another entry than ${told(row)}`, isSure: false, entry: row });
+        if (isMoved) obstacles.push({ why: `${by} holds another entry than ${told(row)}`, isSure: false, entry: row });
         if (isSame(one, row) || isOwn || mayAdopt(one, program)) continue;
         const isSure = holders.length === 0 && !isMoved;
         obstacles.push({ why: `there is ${told(row)}, not as declared`, isSure, entry: row });
       } else if (row.list !== one.list) {
         const isOfTheList = isOwn && isListPlace(one.place);
-        if (!isOfTheList)
-          obstacles.push({ why: `there is ${told(row)} in the way`, isSure: false, entry: row });
+        if (!isOfTheList) obstacles.push({ why: `there is ${told(row)} in the way`, isSure: false, entry: row });
       }
     }
   }
@@ -512,8 +495,7 @@ function brokenResult(facts: RunFacts): string[] {
     const fate = fateOfEntry(row, program, holdings);
     const now = after.entries.find(({ key }) => key === row.key);
     if (fate === "declared" || fate === "either") continue;
-    if (fate === "goes" && now !== undefined)
-      broken.push(`${told(row)} should be gone, and there is ${told(now)}`);
+    if (fate === "goes" && now !== undefined) broken.push(`${told(row)} should be gone, and there is ${told(now)}`);
     if (fate === "stays" && JSON.stringify(now) !== JSON.stringify(row)) {
       broken.push(`${told(row)} is nobody's to change, and there is ${told(now)}`);
     }
@@ -564,9 +546,7 @@ function brokenState(program: Program, { entries, vips }: Holdings): string[] {
 function brokenByFailure(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter, run, isPreviewed } = facts;
   if (run.result === "refused" && isPreviewed) {
-    return JSON.stringify(before) === JSON.stringify(after)
-      ? []
-      : ["a run that its preview refused has written"];
+    return JSON.stringify(before) === JSON.stringify(after) ? [] : ["a run that its preview refused has written"];
   }
   // Without a preview, what stands before the mistake was brought about, as if there were no more.
   if (mistakesIn(program, holdings).length > 0) return [];
@@ -607,9 +587,7 @@ type Fate = "declared" | "goes" | "stays" | "either";
 /** What becomes of an entry when a program is brought about. */
 function fateOfEntry(row: Entry, program: Program, holdings: Holdings): Fate {
   if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
-  const holders = holdings.entries.filter(({ id, key }) =>
-    id === undefined ? key === row.key : id === row.id,
-  );
+  const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
   // The service may say that it is in the way; beside one of another scope on the same list it never is.
   const isTaken = program.entries.some(

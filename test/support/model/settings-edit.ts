@@ -159,10 +159,7 @@ const aVip: fc.Arbitrary<SettingsEdit> = fc.record({
 });
 
 const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
-  fc.oneof(
-    { weight: 5, arbitrary: fc.constant(usual) },
-    { weight: 1, arbitrary: fc.constantFrom(...others) },
-  );
+  fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 
 const optionsWith = (patterns: readonly string[]) => ({
   ignore: fc.oneof(
@@ -182,14 +179,7 @@ const options: fc.Arbitrary<SettingsEdit> = fc.oneof(
   fc.record({
     edit: fc.constant("entries options" as const),
     options: fc.record({
-      ...optionsWith([
-        "*evil.example",
-        "allow:*",
-        "partner.example",
-        "*@*",
-        "192.0.2.0/24",
-        "deny:news.example",
-      ]),
+      ...optionsWith(["*evil.example", "allow:*", "partner.example", "*@*", "192.0.2.0/24", "deny:news.example"]),
       mode: fc.constantFrom(undefined, ...LIST_MODES, "exclusive-allows" as const, "exclusive" as const),
       adopt: fc.boolean(),
     }),

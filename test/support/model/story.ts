@@ -126,9 +126,7 @@ class Teller {
   async clash({ console, program }: Clash): Promise<void> {
     const { entries } = this.#program;
     const entry = entries[program.pick % Math.max(1, entries.length)];
-    const there = tenantOf(this.#company).entries.find(
-      ({ key }) => entry !== undefined && key === keyOf(entry),
-    );
+    const there = tenantOf(this.#company).entries.find(({ key }) => entry !== undefined && key === keyOf(entry));
     const row = this.#company.entries().find(({ id }) => id === there?.id);
     if (row !== undefined) this.#told.push(await doInConsole(this.#company, console, row));
     this.edit(program);
@@ -145,8 +143,7 @@ class Teller {
       requests += 1;
       const now = requests;
       for (const { request, edit } of at) {
-        if (request === now)
-          this.#told.push(`  at request ${now}, ${await doInConsole(this.#company, edit)}`);
+        if (request === now) this.#told.push(`  at request ${now}, ${await doInConsole(this.#company, edit)}`);
       }
     });
     const facts = await this.#run(options);
@@ -241,9 +238,7 @@ function brokenIfNotEmpty({ run, audit, requests }: RunFacts): string[] {
 }
 
 function describeRun({ program, run, audit, holdings }: RunFacts, options: RunOptions): string {
-  const declared = resourcesOf(program).map(
-    ({ kind, name, args }) => `    ${kind} ${name} ${JSON.stringify(args)}`,
-  );
+  const declared = resourcesOf(program).map(({ kind, name, args }) => `    ${kind} ${name} ${JSON.stringify(args)}`);
   const flags = [
     options.refresh ? "--refresh" : "",
     options.preview ? "" : "--skip-preview",
@@ -253,9 +248,7 @@ function describeRun({ program, run, audit, holdings }: RunFacts, options: RunOp
     ({ by, key, list, comment, isUnmanaged }) =>
       `${by}: ${isUnmanaged ? "(unmanaged) " : ""}${list} ${key} "${comment}"`,
   );
-  const writes = audit.map(
-    ({ action, before, after }) => `    ${action} ${shortly(before)} -> ${shortly(after)}`,
-  );
+  const writes = audit.map(({ action, before, after }) => `    ${action} ${shortly(before)} -> ${shortly(after)}`);
   return [
     `up ${flags.join(" ")}`,
     ...declared,
@@ -271,10 +264,7 @@ function describeOutcome({ result, steps, messages }: Run): string {
 
 function shortly(row: unknown): string {
   if (row === null) return "nothing";
-  const { created_at, created_by, date_added, updated_at, added_by, ...rest } = row as Record<
-    string,
-    unknown
-  >;
+  const { created_at, created_by, date_added, updated_at, added_by, ...rest } = row as Record<string, unknown>;
   return JSON.stringify(rest);
 }
 

@@ -69,10 +69,7 @@ describe("a bench beside an earlier one", () => {
 
   it("counts requests and state to the last one, and memory roughly", () => {
     const of = (reads: number, compactBytes: number, peakBytes: number): Kept =>
-      bench([
-        "list",
-        { requests: { reads, writes: 1 }, stateAnEntry: { compactBytes, fileBytes: 1 }, peakBytes },
-      ]);
+      bench(["list", { requests: { reads, writes: 1 }, stateAnEntry: { compactBytes, fileBytes: 1 }, peakBytes }]);
     expect(worse(of(26, 100, 100e6), of(26, 100, 114e6))).toEqual([]);
     expect(worse(of(26, 100, 100e6), of(27, 102, 116e6))).toEqual([
       "list: refresh of 5,000: reads 27, and 26 before",

@@ -22,7 +22,5 @@ it("tells growth apart from what each run takes once, by the operation that grow
 });
 
 it("misses what could not be measured of one size", () => {
-  expect(measured((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(
-    Number.POSITIVE_INFINITY,
-  );
+  expect(measured((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(Number.POSITIVE_INFINITY);
 });

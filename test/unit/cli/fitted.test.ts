@@ -11,9 +11,7 @@ it("breaks lines for a terminal at spaces, two columns deeper, and counts no col
   expect(plain.filter((line) => line.length > 80)).toEqual(["x".repeat(120)]);
   expect(plain.map((line) => line.length - line.trimStart().length)).toEqual([0, 2, 4, 6, 0, 0]);
   expect(plain[0]).toHaveLength(76);
-  expect(plain.map((line) => line.trim()).join(" ")).toBe(
-    stripVTControlCharacters(TEXT).split(/\s+/).join(" "),
-  );
+  expect(plain.map((line) => line.trim()).join(" ")).toBe(stripVTControlCharacters(TEXT).split(/\s+/).join(" "));
 });
 
 it("breaks lines at 80 columns for a file or a pipe", () => {
@@ -23,11 +21,7 @@ it("breaks lines at 80 columns for a file or a pipe", () => {
 
 it("keeps a command in backticks on one line", () => {
   const command = `\`email-security add deny ${"x".repeat(70)}.example --pr\``;
-  expect(fitted(`Run ${command} or \`don't.`, {}).split("\n")).toEqual([
-    "Run",
-    `  ${command}`,
-    "  or `don't.",
-  ]);
+  expect(fitted(`Run ${command} or \`don't.`, {}).split("\n")).toEqual(["Run", `  ${command}`, "  or `don't."]);
 });
 
 it("keeps what a pipeline would read as a command at the start of a line", () => {

@@ -343,9 +343,7 @@ describe("a failure that may pass", () => {
   it("is told with the number of tries, and that its outcome is unknown if that of any try is", async () => {
     const { limit } = harness();
     const failures = [reset(), neverSent(), neverSent(), neverSent()];
-    const failure = await limit
-      .patch(() => Promise.reject(failures.shift()))
-      .catch((error: unknown) => error);
+    const failure = await limit.patch(() => Promise.reject(failures.shift())).catch((error: unknown) => error);
     expect(failure).toMatchObject({ tries: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
   });
 
@@ -420,9 +418,7 @@ describe("a failure that may pass", () => {
 it("passes on a failure that will not pass at once, and its place to the next", async () => {
   const { limit, time } = harness();
   const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
-  const all = await Promise.allSettled(
-    Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))),
-  );
+  const all = await Promise.allSettled(Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))));
   expect(all.every((one) => one.status === "rejected" && one.reason === wrong)).toBe(true);
   expect([time.slept, limit.concurrency]).toEqual([[], 20]);
 });
@@ -502,12 +498,7 @@ describe("a permit", () => {
         tries: 0,
       });
     }
-    expect([marks.includes("sent"), marks.length, time.slept, limit.concurrency]).toEqual([
-      false,
-      30,
-      [],
-      16,
-    ]);
+    expect([marks.includes("sent"), marks.length, time.slept, limit.concurrency]).toEqual([false, 30, [], 16]);
     isAllowed = true;
     expect(await limit.write(marked(async () => "sent"))).toBe("sent");
   });
@@ -619,8 +610,7 @@ describe("a service that is down", () => {
     const { limit } = harness();
     for (let at = 0; at < 3; at += 1) await limit.write(async () => undefined);
     await limit.patch(async () => undefined);
-    for (let at = 0; at < 6; at += 1)
-      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    for (let at = 0; at < 6; at += 1) await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
     const failure = await limit.patch(async () => undefined).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: "ERR_CIRCUIT_OPEN",
@@ -632,8 +622,7 @@ describe("a service that is down", () => {
 
   it("is asked once after half a minute, and by all when it answers", async () => {
     const { limit, time } = harness();
-    for (let at = 0; at < 6; at += 1)
-      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    for (let at = 0; at < 6; at += 1) await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
     let made = 0;
     const probe = async () => {
       made += 1;
@@ -654,9 +643,7 @@ describe("a service that is down", () => {
   it("is not what breaks 64 requests in one moment", async () => {
     const { limit } = harness();
     const all = Array.from({ length: 64 }, () => failing(1, () => reset(calls.read)).call);
-    expect(new Set(await Promise.all(all.slice(0, 10).map((call) => limit.read(call))))).toEqual(
-      new Set(["done"]),
-    );
+    expect(new Set(await Promise.all(all.slice(0, 10).map((call) => limit.read(call))))).toEqual(new Set(["done"]));
   });
 
   it("is not one that refuses, or finds requests wrong", async () => {

@@ -82,12 +82,7 @@ test("of a list that is searched, only what is kept is answered, out of the same
       },
       { keep },
     );
-  expect(await reading((item) => item.endsWith("99"))).toEqual([
-    "item-99",
-    "item-199",
-    "item-299",
-    "item-399",
-  ]);
+  expect(await reading((item) => item.endsWith("99"))).toEqual(["item-99", "item-199", "item-299", "item-399"]);
   expect(asked).toEqual([1, 2, 3, 1, 2, 3]);
   asked.length = 0;
   expect(await reading(() => false)).toEqual([]);

@@ -44,15 +44,13 @@ const failure = (code: string): Response => ({ is: { failure: code }, broken: co
 
 const RESPONSES: Readonly<Record<string, Response>> = {
   ...Object.fromEntries(
-    [301, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504, 507, 599].map(
-      (code) => [String(code), status(code)],
-    ),
+    [301, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504, 507, 599].map((code) => [
+      String(code),
+      status(code),
+    ]),
   ),
   ...Object.fromEntries(
-    [302, 404, 408, 429, 501, 503].map((code) => [
-      `${code} with Retry-After`,
-      status(code, { "retry-after": "5" }),
-    ]),
+    [302, 404, 408, 429, 501, 503].map((code) => [`${code} with Retry-After`, status(code, { "retry-after": "5" })]),
   ),
   "502 with HTML": { ...status(502, HTML_TYPE), body: "<!doctype html>" },
   "503 that breaks off": { ...status(503), body: "{", broken: "ECONNRESET" },
@@ -270,10 +268,7 @@ it("is handled by a notice as the table has it", async () => {
     const options = { signal: new AbortController().signal, attemptMs: 200, time: new VirtualTime() };
     const problem = receiver && (await deliver(receiver, "1", "{}", options));
     const found = classify(code === 0 ? { failure: "ECONNRESET" } : { status: code });
-    expect([code, hook.received.length]).toEqual([
-      code,
-      attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5),
-    ]);
+    expect([code, hook.received.length]).toEqual([code, attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5)]);
     expect(problem).toBe(code === 0 ? "slack was not reached (UND_ERR_SOCKET)" : `slack answered ${code}`);
   }
 });

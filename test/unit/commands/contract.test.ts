@@ -16,9 +16,7 @@ const COMMANDS: readonly Command[] = (() => {
 })();
 
 /** All options, as `[command, option]`. */
-const OPTIONS = COMMANDS.flatMap((command) =>
-  command.options.map((option) => [pathOf(command), option] as const),
-);
+const OPTIONS = COMMANDS.flatMap((command) => command.options.map((option) => [pathOf(command), option] as const));
 
 const named = (long: string): readonly (readonly [string, Option])[] =>
   OPTIONS.filter(([, option]) => option.long === long);
@@ -66,8 +64,7 @@ describe("every command", () => {
       for (const { flags, description } of command.options) {
         expect({ flags, description }).toEqual({ flags, description: expect.stringMatching(IMPERATIVE) });
       }
-      for (const argument of command.registeredArguments)
-        expect(argument.description).toMatch(/^[A-Z].*[^.]$/);
+      for (const argument of command.registeredArguments) expect(argument.description).toMatch(/^[A-Z].*[^.]$/);
     },
   );
 });

@@ -7,9 +7,7 @@ import { DocsPage } from "../../support/docs-page";
 const page = new DocsPage("reference/findings.md");
 
 it("tells each finding of settings files, in the code's own words", () => {
-  const rows = ["How a file is written", "What is declared", "The team's rules"].flatMap((one) =>
-    page.rows(one),
-  );
+  const rows = ["How a file is written", "What is declared", "The team's rules"].flatMap((one) => page.rows(one));
   const told = rows.map(([code = "", level, text = ""]) => ({ code: code.replaceAll("`", ""), level, text }));
   const known = [...RULES.values()].filter(({ code }) => !Object.hasOwn(RISKS, code));
   expect(told.map(({ code }) => code).toSorted()).toEqual(known.map(({ code }) => code).toSorted());
@@ -27,8 +25,6 @@ it("tells each finding of a plan alone", () => {
   const known = sources.flatMap(
     (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT = )")[a-z-]+(?=")/g) ?? [],
   );
-  const told = page
-    .rows("What only a plan can tell")
-    .flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
+  const told = page.rows("What only a plan can tell").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
   expect(told.toSorted()).toEqual([...new Set(known)].toSorted());
 });

@@ -28,8 +28,7 @@ it("names every function once", () => {
 test.for(Object.entries(schema.functions))(
   "%s: arguments and result are those of the schema",
   ([token, { inputs = {}, outputs }]) => {
-    const [, taken = "", given = ""] =
-      rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
+    const [, taken = "", given = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
     // Values stand in quotes, and types in links.
     const names = (text: string) =>
       codesIn(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));

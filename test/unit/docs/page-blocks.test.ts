@@ -55,12 +55,7 @@ describe("a page", () => {
 
   it("says how a block ends, and what is left running", () => {
     const { blocks } = running(
-      ...["sh", "sh fails", "sh fails=2", "sh background"].flatMap((info) => [
-        `\`\`\`${info}`,
-        "x",
-        "```",
-        "",
-      ]),
+      ...["sh", "sh fails", "sh fails=2", "sh background"].flatMap((info) => [`\`\`\`${info}`, "x", "```", ""]),
     );
     expect(blocks).toMatchObject([
       { exit: 0, isBackground: false },
@@ -71,14 +66,7 @@ describe("a page", () => {
   });
 
   it("has nothing to run in blocks that are not run, that only show, or that nobody names", () => {
-    const info = [
-      "sh no-run: it needs a cluster",
-      "python no-check: a part",
-      "ts",
-      "yaml settings",
-      "text",
-      "",
-    ];
+    const info = ["sh no-run: it needs a cluster", "python no-check: a part", "ts", "yaml settings", "text", ""];
     const { blocks, place } = page(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
     expect([blocks, place]).toEqual([[], undefined]);
   });
@@ -98,9 +86,7 @@ describe("a page", () => {
   });
 
   it("is refused when it would write into one's own home, which Pulumi does not take from HOME", () => {
-    expect(() => running("```sh", "pulumi login --local", "```")).toThrow(
-      "page.md:4: `pulumi login --local`",
-    );
+    expect(() => running("```sh", "pulumi login --local", "```")).toThrow("page.md:4: `pulumi login --local`");
   });
 
   it("is refused when it runs somewhere unknown, or does not say where", () => {
@@ -117,9 +103,7 @@ describe("what is printed", () => {
     )?.line;
 
   it("holds the lines in their order, whatever stands between and however wide columns are", () => {
-    expect(
-      missing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n"),
-    ).toBeUndefined();
+    expect(missing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n")).toBeUndefined();
   });
 
   it.each([

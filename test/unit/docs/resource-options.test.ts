@@ -9,9 +9,7 @@ it("has a row for each option and flag that a user is likely to try", () => {
   expect(new Set(options).size).toBe(options.length);
   expect(options).toEqual(
     expect.arrayContaining(
-      "customTimeouts ignoreChanges deleteBeforeReplace retainOnDelete --target --replace transforms".split(
-        " ",
-      ),
+      "customTimeouts ignoreChanges deleteBeforeReplace retainOnDelete --target --replace transforms".split(" "),
     ),
   );
   expect(rows.filter(([, , fronts = ""]) => !["both", "native", "dynamic"].includes(fronts))).toEqual([]);
@@ -21,9 +19,7 @@ it.each(rows.map(([option = "", , , tests = ""]) => ({ option, tests: codesIn(te
   "$option is tested where its row says, by a test that names it",
   ({ option, tests }) => {
     const titles = tests.flatMap((path) =>
-      [...readFileSync(path, "utf8").matchAll(/\bit(?:\.\w+\([^)]*\))?\(\s*["'`](.*)/g)].map(
-        ([, title = ""]) => title,
-      ),
+      [...readFileSync(path, "utf8").matchAll(/\bit(?:\.\w+\([^)]*\))?\(\s*["'`](.*)/g)].map(([, title = ""]) => title),
     );
     for (const name of codesIn(option)) {
       const isNamed = (title: string) => title.includes(`\`${name}\``) || title.includes(` ${name} `);

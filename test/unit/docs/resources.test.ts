@@ -12,10 +12,7 @@ interface PackageSchema {
   readonly provider: { readonly inputProperties: object };
   readonly config: { readonly variables: object };
   readonly resources: Readonly<
-    Record<
-      string,
-      { readonly properties: object; readonly inputProperties: object; readonly isComponent?: true }
-    >
+    Record<string, { readonly properties: object; readonly inputProperties: object; readonly isComponent?: true }>
   >;
 }
 
@@ -29,16 +26,13 @@ const kinds = Object.entries(schema.resources).map(
   ([token, resource]) => [token.replace(/^.*:/, ""), resource] as const,
 );
 
-test.for(kinds)(
-  "%s: the tables are those of the schema",
-  ([kind, { properties, inputProperties, isComponent }]) => {
-    const told = resources.codes(`Arguments of \`${kind}\``);
-    expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
-    // Over the plugin a component has none: what it is made of is told by its own resources.
-    if (isComponent) return;
-    expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
-  },
-);
+test.for(kinds)("%s: the tables are those of the schema", ([kind, { properties, inputProperties, isComponent }]) => {
+  const told = resources.codes(`Arguments of \`${kind}\``);
+  expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
+  // Over the plugin a component has none: what it is made of is told by its own resources.
+  if (isComponent) return;
+  expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
+});
 
 it("names each resource first", () => {
   const names = kinds.map(([kind]) => kind);

@@ -12,10 +12,7 @@ it("tells each JSON schema that the package exports, and its file", () => {
     .map(([, , name = "", file = ""]) => [codesIn(name)[0], codesIn(file)[0]]);
   expect(Object.fromEntries(told)).toEqual(
     Object.fromEntries(
-      known.map(([name, file]) => [
-        `pulumi-email-security${name.slice(1)}`,
-        String(file).replace(/^\.\//, ""),
-      ]),
+      known.map(([name, file]) => [`pulumi-email-security${name.slice(1)}`, String(file).replace(/^\.\//, "")]),
     ),
   );
 });

@@ -3,10 +3,7 @@ import { expect, it } from "vitest";
 
 it("the README's rows of the benchmark are those of the page of speed, of the same commit", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
-  const [shown = "", of = ""] = [
-    partOf(readFileSync("README.md", "utf8"), "bench-brief"),
-    partOf(page, "bench"),
-  ];
+  const [shown = "", of = ""] = [partOf(readFileSync("README.md", "utf8"), "bench-brief"), partOf(page, "bench")];
   const rows = rowsOf(shown);
   // The head, and five peers.
   expect(rows).toHaveLength(1 + 5);

@@ -133,10 +133,7 @@ it("a list of thousands that breaks a rule is told by some, and a number", () =>
 
 describe("a rule that nobody would hold", () => {
   it.each<[object, string]>([
-    [
-      { policy: { requireComments: ["allow"] } },
-      "policy: requireComments is not an argument; write requireComment",
-    ],
+    [{ policy: { requireComments: ["allow"] } }, "policy: requireComments is not an argument; write requireComment"],
     [{ policy: { requireComment: ["alow"] } }, "policy: requireComment[0] "],
     [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern is no regular expression"],
     [{ ownDomain: ["acme.example"] }, "The team's rules have ownDomain, which nobody reads."],

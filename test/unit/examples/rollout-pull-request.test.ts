@@ -20,8 +20,7 @@ it("gives keys to who may write nothing, and none to a fork; what comments has n
 });
 
 it("keeps one comment, as the pull request of one tenant does, and finds it by the mark of its plan", () => {
-  const stepOf = (job: Workflow["jobs"][string] | undefined) =>
-    job?.steps.find(({ name }) => name === "Comment");
+  const stepOf = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
   const { jobs } = workflow("gitops/.github/workflows/pull-request.yml");
   expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
   expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");

@@ -128,9 +128,7 @@ describe("the pipelines of the rollout example", () => {
         prefix.includes("matrix.region") ? [prefix.replaceAll(/\$\{\{.*?\}\}/g, "us")] : [],
       );
       const saved = steps.flatMap(({ key = "" }) =>
-        key.includes("matrix.region")
-          ? [key.replace(/\$\{\{.*?\}\}/, "us-gov").replaceAll(/\$\{\{.*?\}\}/g, "1")]
-          : [],
+        key.includes("matrix.region") ? [key.replace(/\$\{\{.*?\}\}/, "us-gov").replaceAll(/\$\{\{.*?\}\}/g, "1")] : [],
       );
       expect([restored.length, saved.length]).toEqual([1, 2]);
       for (const prefix of restored)
@@ -162,9 +160,9 @@ describe("the manifests for Kubernetes", () => {
     const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
     const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
-    expect(
-      mistypedIn([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]]),
-    ).toEqual([expect.stringContaining("'\"replica\"' does not exist")]);
+    expect(mistypedIn([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]])).toEqual([
+      expect.stringContaining("'\"replica\"' does not exist"),
+    ]);
   });
 
   it("have no field that Kubernetes does not know", () => {
@@ -223,11 +221,7 @@ function mistypedIn(all: readonly [string, Manifest][]): string[] {
   host.fileExists = (name) => name === file || fileExists.call(host, name);
   host.readFile = (name) => (name === file ? source : readFile.call(host, name));
   host.getSourceFile = (name, version, ...rest) =>
-    name === file
-      ? ts.createSourceFile(name, source, version)
-      : getSourceFile.call(host, name, version, ...rest);
+    name === file ? ts.createSourceFile(name, source, version) : getSourceFile.call(host, name, version, ...rest);
   const program = ts.createProgram([file], options, host);
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
 }

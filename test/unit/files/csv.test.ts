@@ -99,8 +99,7 @@ describe("a table", () => {
   it("whose type says what the list is, or what the value is", () => {
     expect(read("value,type\nevil.example,Blocked\n").rows).toEqual([[2, "deny", EVIL]]);
     expect(
-      read("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n")
-        .rows,
+      read("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n").rows,
     ).toEqual([
       [2, "deny", { ...EVIL, type: "domain" }],
       [3, "deny", { value: "192.0.2.7", type: "ip" }],
@@ -251,9 +250,7 @@ describe("what is written", () => {
       fc.property(fc.array(fc.oneof(entry, vip), { maxLength: 8 }), (ones) => {
         const edits = ones.map(({ section, ...rest }, at) => {
           const key = section === "vips" ? { email: `-p${at}@acme.example` } : { value: `d${at}.example` };
-          const given = Object.entries(rest).filter(
-            (pair): pair is [string, string] => pair[1] !== undefined,
-          );
+          const given = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
           return { do: "add" as const, section, element: { ...key, ...Object.fromEntries(given) } };
         });
         using folder = new LintedFolder({ "a.yaml": editSettings("version: 1\n", edits) });
@@ -263,8 +260,7 @@ describe("what is written", () => {
         const again = rows.map(({ section, element }) => ({ do: "add" as const, section, element }));
         folder.write("b.yaml", editSettings("version: 1\n", again));
         const { entries, vips } = readSettings(folder.path("b.yaml"), { today: "2026-11-21" });
-        const told = (list: readonly object[]): object[] =>
-          list.map((one) => ({ ...one, place: 0, isShort: 0 }));
+        const told = (list: readonly object[]): object[] => list.map((one) => ({ ...one, place: 0, isShort: 0 }));
         expect(told(entries)).toEqual(told(settings.entries));
         expect(told(vips)).toEqual(told(settings.vips));
       }),
@@ -275,10 +271,7 @@ describe("what is written", () => {
 
 it.each(["lines", "JSON"])("an import into a list in %s takes steps in proportion to its rows", (layout) => {
   const stepsOf = (scale: number): number => {
-    const hosts = Array.from(
-      { length: 200 * scale },
-      (_, at) => `host-${String(at).padStart(4, "0")}.example`,
-    );
+    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const text =
       layout === "JSON"
         ? JSON.stringify({ version: 1, deny: hosts }, null, 2)

@@ -86,18 +86,10 @@ function made(value: string, style: Style, at: number, column: number, name: str
       { [key]: value, comment: `Why ${at}\n\nand why\n`, owner: "Me" },
     ],
     apart: [
-      [
-        `${pad}-`,
-        `${inner}# first ${name} ${value}`,
-        `${inner}${key}: ${value}`,
-        `${inner}comment: Why ${at}`,
-      ],
+      [`${pad}-`, `${inner}# first ${name} ${value}`, `${inner}${key}: ${value}`, `${inner}comment: Why ${at}`],
       long,
     ],
-    backwards: [
-      [`${pad}- comment: Why ${at}`, `${inner}${key}: ${value}`, `${inner}# last ${name} ${value}`],
-      long,
-    ],
+    backwards: [[`${pad}- comment: Why ${at}`, `${inner}${key}: ${value}`, `${inner}# last ${name} ${value}`], long],
   };
   const [lines, data] = written[style];
   return { value, lines, data };
@@ -144,11 +136,7 @@ function madeSection(name: MadeSection["name"]): fc.Arbitrary<MadeSection> {
 
 const madeFile = fc
   .record({
-    sections: fc.tuple(
-      fc.option(madeSection("vips")),
-      fc.option(madeSection("allow")),
-      fc.option(madeSection("deny")),
-    ),
+    sections: fc.tuple(fc.option(madeSection("vips")), fc.option(madeSection("allow")), fc.option(madeSection("deny"))),
     lineEnd: fc.constantFrom("\n", "\r\n"),
     isOpen: fc.boolean(),
     hasMark: fc.boolean(),
@@ -254,18 +242,14 @@ describe("editSettings, on files of every style", () => {
         }
         const result = editSettings(file.text, edits);
 
-        for (const [name, elements] of wanted)
-          expect(sorted(elementsIn(result, name))).toEqual(sorted(elements));
+        for (const [name, elements] of wanted) expect(sorted(elementsIn(result, name))).toEqual(sorted(elements));
         expect(content(result)["ownDomains"]).toEqual(["acme.example"]);
         // The head of a section that lost all it had is the one other line that changes.
         const isKept = ({ text, of }: { text: string; of?: string }): boolean =>
           of === undefined ? ![...emptied].some((name) => text.startsWith(`${name}:`)) : !touched.has(of);
         const kept = file.lines.filter(isKept).map(({ text }) => text);
         const lines = result.replace(/^\uFEFF/, "").split(file.lineEnd);
-        expect(
-          holdsInOrder(lines, kept),
-          `${file.text}\n=====\n${result}\n=====\n${JSON.stringify(edits)}`,
-        ).toBe(true);
+        expect(holdsInOrder(lines, kept), `${file.text}\n=====\n${result}\n=====\n${JSON.stringify(edits)}`).toBe(true);
         expect(result.endsWith("\n")).toBe(file.text.endsWith("\n"));
         expect(result.startsWith("\uFEFF")).toBe(file.text.startsWith("\uFEFF"));
         if (file.lineEnd === "\r\n") expect(result.replaceAll("\r\n", "")).not.toContain("\n");
@@ -273,8 +257,7 @@ describe("editSettings, on files of every style", () => {
           if (gone.do !== "remove") continue;
           const own = file.lines.filter(({ of }) => of === `${gone.section} ${gone.value.toLowerCase()}`);
           // A line such as "owner: Me" stands in other elements too.
-          for (const { text } of own.filter((line) => line.text.includes("#")))
-            expect(lines).not.toContain(text);
+          for (const { text } of own.filter((line) => line.text.includes("#"))) expect(lines).not.toContain(text);
         }
       }),
       { numRuns: 250 },
@@ -287,9 +270,7 @@ describe("editSettings, on files of every style", () => {
         if (!file.sections.some(({ name }) => name === section)) return;
         const element = section === "vips" ? { email: "zzzz@zzzz.example" } : { value: "zzzz.example" };
         const note = "from the console";
-        const added = editSettings(file.text, [
-          { do: "add", section, element: { ...element, comment }, note },
-        ]);
+        const added = editSettings(file.text, [{ do: "add", section, element: { ...element, comment }, note }]);
         const value = element.email ?? element.value ?? "";
         expect(added).not.toBe(file.text);
         const taken = editSettings(added, [{ do: "remove", section, value }]);
@@ -351,34 +332,24 @@ describe("editSettings, on files of every style", () => {
     });
     const edits = fc.array(edit, { minLength: 2, maxLength: 8 });
     fc.assert(
-      fc.property(
-        elements,
-        edits,
-        gap,
-        fc.boolean(),
-        fc.boolean(),
-        (all, wishes, last, hasComma, hasNote) => {
-          const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
-          const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
-          const names = new Set(all.map((one) => one.name));
-          const meant = wishes.flatMap(({ do: what, name, to }): Edit[] => {
-            const value = `${name}.example`;
-            if ((what === "add") === names.has(name)) return [];
-            if (what === "add") {
-              names.add(name);
-              const element = to === null ? { value } : { value, comment: to };
-              return [{ do: what, section: "deny", element, ...(hasNote && { note: `about ${name}` }) }];
-            }
-            if (what === "set")
-              return [{ do: what, section: "deny", value, key: "comment", to: to ?? undefined }];
-            names.delete(name);
-            return [{ do: "remove", section: "deny", value }];
-          });
-          expect(editSettings(text, meant)).toBe(
-            meant.reduce((done, one) => editSettings(done, [one]), text),
-          );
-        },
-      ),
+      fc.property(elements, edits, gap, fc.boolean(), fc.boolean(), (all, wishes, last, hasComma, hasNote) => {
+        const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
+        const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
+        const names = new Set(all.map((one) => one.name));
+        const meant = wishes.flatMap(({ do: what, name, to }): Edit[] => {
+          const value = `${name}.example`;
+          if ((what === "add") === names.has(name)) return [];
+          if (what === "add") {
+            names.add(name);
+            const element = to === null ? { value } : { value, comment: to };
+            return [{ do: what, section: "deny", element, ...(hasNote && { note: `about ${name}` }) }];
+          }
+          if (what === "set") return [{ do: what, section: "deny", value, key: "comment", to: to ?? undefined }];
+          names.delete(name);
+          return [{ do: "remove", section: "deny", value }];
+        });
+        expect(editSettings(text, meant)).toBe(meant.reduce((done, one) => editSettings(done, [one]), text));
+      }),
       { numRuns: 250 },
     );
   });

@@ -163,30 +163,15 @@ describe("editSettings", () => {
       { do: "add", section: "deny", element: { value: "A.example" } },
       /in its deny already/,
     ],
-    [
-      "an element without a value",
-      FILE,
-      { do: "add", section: "deny", element: { comment: "x" } },
-      /has no value/,
-    ],
+    ["an element without a value", FILE, { do: "add", section: "deny", element: { comment: "x" } }, /has no value/],
     [
       "a file that is no YAML",
       "version: [",
       { do: "remove", section: "deny", value: "x" },
       /can't be read: .*yaml-syntax/,
     ],
-    [
-      "a file with a trap",
-      "version: 1\ndeny: [no]\n",
-      { do: "remove", section: "deny", value: "no" },
-      /yaml-boolean/,
-    ],
-    [
-      "a file that is a list",
-      "- a\n",
-      { do: "add", section: "deny", element: { value: "x.example" } },
-      /no mapping/,
-    ],
+    ["a file with a trap", "version: 1\ndeny: [no]\n", { do: "remove", section: "deny", value: "no" }, /yaml-boolean/],
+    ["a file that is a list", "- a\n", { do: "add", section: "deny", element: { value: "x.example" } }, /no mapping/],
     [
       "a section that is no list",
       "deny: x\n",

@@ -59,10 +59,7 @@ it("makes the one text of the other where too much differs for the shortest patc
 });
 
 it("shows each of many changes of a long text with the lines around it", () => {
-  const entries = Array.from({ length: 2_000 }, (_, at) => [
-    `  - value: d${at}.example`,
-    "    ticket: INC-1",
-  ]);
+  const entries = Array.from({ length: 2_000 }, (_, at) => [`  - value: d${at}.example`, "    ticket: INC-1"]);
   const [before, after] = [entries, entries.filter((_entry, at) => at % 10 !== 5)].map(
     (some) => `${some.flat().join("\n")}\n`,
   ) as [string, string];

@@ -29,11 +29,7 @@ function read(files: Record<string, string>, today = TODAY) {
       `${key} = ${text}`,
       [place, ...overrides].map(spot),
     ]),
-    excluded: settings?.excluded.map(({ declared, place }) => [
-      declared.key,
-      spot(declared.place),
-      spot(place),
-    ]),
+    excluded: settings?.excluded.map(({ declared, place }) => [declared.key, spot(declared.place), spot(place)]),
     expired: settings?.expired.map(({ key, place }) => [key, spot(place)]),
   };
 }
@@ -64,8 +60,7 @@ describe("an include", () => {
       "tenant.yaml":
         "include: [b.yaml]\nvips:\n  - { email: CEO@acme.example, comment: c }\ndeny:\n  - { value: Evil.example, comment: c }\n",
       "b.yaml": "include: [a.yaml]\ndeny:\n  - { value: evil.example, comment: b }\n",
-      "a.yaml":
-        "vips:\n  - { email: ceo@acme.example, comment: a }\ndeny:\n  - { value: evil.example, comment: a }\n",
+      "a.yaml": "vips:\n  - { email: ceo@acme.example, comment: a }\ndeny:\n  - { value: evil.example, comment: a }\n",
     });
     expect(entries).toEqual([["evil.example = deny: c", ["tenant.yaml:6", "b.yaml:4", "a.yaml:5"]]]);
     expect(vips).toEqual([["ceo@acme.example = c", ["tenant.yaml:4", "a.yaml:3"]]]);
@@ -183,8 +178,7 @@ describe("an include", () => {
 
   it("options and rules: the nearest file decides, one by one", () => {
     const { settings } = read({
-      "tenant.yaml":
-        "include: [baseline.yaml]\npolicy: { maxDays: 7 }\nlists: { entries: { maxRemovals: 7 } }\n",
+      "tenant.yaml": "include: [baseline.yaml]\npolicy: { maxDays: 7 }\nlists: { entries: { maxRemovals: 7 } }\n",
       "baseline.yaml":
         "policy: { maxDays: 30, requireOwner: [allow] }\nlists: { entries: { maxRemovals: 30, mode: exclusive }, vips: { onDelete: keep } }\n",
     });
@@ -199,8 +193,7 @@ describe("an include", () => {
 describe("a removal", () => {
   it("takes out what included files declare, in any scope, and is known with both lines", () => {
     const { entries, vips, excluded, spots } = read({
-      "tenant.yaml":
-        "include: [baseline.yaml]\nremove:\n  deny: [NOISY.example]\n  vips: [cfo@acme.example]\n",
+      "tenant.yaml": "include: [baseline.yaml]\nremove:\n  deny: [NOISY.example]\n  vips: [cfo@acme.example]\n",
       "baseline.yaml":
         "vips: [ceo@acme.example, cfo@acme.example]\ndeny:\n  - noisy.example\n  - { value: noisy.example, scope: graymail }\n  - evil.example\n",
     });

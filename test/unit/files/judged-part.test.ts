@@ -50,19 +50,15 @@ const OWN = [
   ["outlook.com"],
 ];
 
-it.each(OWN.map((domains) => [domains]))(
-  "with the own domains %j finds what asking each finds",
-  (domains) => {
-    const part = partOf(DECLARED);
-    const own = new OwnDomains(domains);
-    const isRefused = part.some(
-      (one) => one.kind === "entry" && !isReason(one.acceptRisk ?? "") && refusalOf(one, own) !== undefined,
-    );
-    // First of one tenant, one by one; then as of those that share it.
-    for (let times = 0; times < 3; times += 1)
-      expect([times, isPartWell(part, own)]).toEqual([times, !isRefused]);
-  },
-);
+it.each(OWN.map((domains) => [domains]))("with the own domains %j finds what asking each finds", (domains) => {
+  const part = partOf(DECLARED);
+  const own = new OwnDomains(domains);
+  const isRefused = part.some(
+    (one) => one.kind === "entry" && !isReason(one.acceptRisk ?? "") && refusalOf(one, own) !== undefined,
+  );
+  // First of one tenant, one by one; then as of those that share it.
+  for (let times = 0; times < 3; times += 1) expect([times, isPartWell(part, own)]).toEqual([times, !isRefused]);
+});
 
 it("is of some of these refused and of some not", () => {
   const part = partOf(DECLARED);

@@ -72,9 +72,7 @@ describe("an entry below another of the same list", () => {
 
 describe("an entry below one of the other list", () => {
   it("is a note, either way, and what lies below it is judged by it", () => {
-    const { spots, messages } = lint(
-      "allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n",
-    );
+    const { spots, messages } = lint("allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n");
     expect(spots).toEqual(["tenant.yaml:3:5 note contradicted", "tenant.yaml:6:5 note contradicted"]);
     expect(messages).toEqual([
       '"ok.evil.example" is allowed, and "evil.example" above it is denied at tenant.yaml:5; the service\'s reference does not say which of the two decides, so find out before you count on the exception',

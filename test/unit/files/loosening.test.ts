@@ -53,11 +53,7 @@ const CASES: Readonly<
   "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
   "lists.entries.mode": ["exclusive", ["additive", "exclusive-allows"], ["exclusive"]],
   "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],
-  "lists.entries.protect": [
-    '["*.soc.example"]',
-    ["[]", "[a.soc.example]"],
-    ['[a.soc.example, "*.soc.example"]'],
-  ],
+  "lists.entries.protect": ['["*.soc.example"]', ["[]", "[a.soc.example]"], ['[a.soc.example, "*.soc.example"]']],
   "lists.entries.maxRemovals": ["20", ["21", "1000000"], ["20", "0"]],
   "lists.entries.maxRemovalFraction": ["0.2", ["0.3", "1"], ["0.2", "0"]],
   "lists.entries.confirmRemovals": ["3", ["4"], ["3"]],
@@ -73,9 +69,7 @@ const CASES: Readonly<
 
 function said(path: string, value: string): string {
   const steps = path.split(".");
-  return `${steps.map((step) => `{ ${step}: `).join("")}${value}${" }".repeat(steps.length)}`
-    .slice(2, -2)
-    .trimEnd();
+  return `${steps.map((step) => `{ ${step}: `).join("")}${value}${" }".repeat(steps.length)}`.slice(2, -2).trimEnd();
 }
 
 describe.each(OPTION_PATHS)("%s of an included file", (path) => {
@@ -85,11 +79,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
   it("can't be loosened, unless that file lets it", () => {
     for (const value of looser) {
       const refused = lint(said(path, value), baseline);
-      expect([value, refused.codes, refused.first]).toEqual([
-        value,
-        ["error loosening-refused"],
-        "loosening-refused",
-      ]);
+      expect([value, refused.codes, refused.first]).toEqual([value, ["error loosening-refused"], "loosening-refused"]);
       expect(refused.messages[0]).toContain(`let "baseline.yaml" say \`mayLoosen: [${path}]\``);
       const free = lint(said(path, value), `mayLoosen: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note loosened"], "loosened"]);
@@ -98,8 +88,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
   });
 
   it("can be tightened, and said again", () => {
-    for (const value of tighter)
-      expect([value, lint(said(path, value), baseline).codes]).toEqual([value, []]);
+    for (const value of tighter) expect([value, lint(said(path, value), baseline).codes]).toEqual([value, []]);
   });
 
   it("can't be loosened by another included file either, nor over one in between", () => {
@@ -110,9 +99,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
           "extra.yaml": said(path, value),
         });
         const [head = "", ...rest] = path.split(".").reverse();
-        const holder = rest
-          .reverse()
-          .reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
+        const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
         const held = (holder as Record<string, unknown> | undefined)?.[head];
         // Either the tighter one holds, or the two have to be decided.
         const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, asked).length === 0;
@@ -177,9 +164,7 @@ describe("what follows from what an included file asks for", () => {
     ],
   ])("%s", (_what, baseline, tenant, option) => {
     expect(lint(tenant, baseline).codes).toEqual(["error loosening-refused"]);
-    expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual([
-      "note loosened",
-    ]);
+    expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note loosened"]);
     // From beside it, too.
     const beside = lint("", baseline, {
       "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
@@ -203,15 +188,12 @@ describe("what follows from what an included file asks for", () => {
       ["note loosened"],
     ],
     ["said again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
-  ])(
-    "what it protects can't be %s, and what it does not protect is told",
-    (_what, tenant, protectedCodes, codes) => {
-      const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
-      expect(lint(tenant, baseline).codes).toEqual(protectedCodes);
-      expect(lint(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
-      expect(lint(tenant, "").codes).toEqual(codes);
-    },
-  );
+  ])("what it protects can't be %s, and what it does not protect is told", (_what, tenant, protectedCodes, codes) => {
+    const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
+    expect(lint(tenant, baseline).codes).toEqual(protectedCodes);
+    expect(lint(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
+    expect(lint(tenant, "").codes).toEqual(codes);
+  });
 
   it("an allow that goes on for longer, a risk that is accepted and a VIP that goes are told", () => {
     const longer = lint("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");

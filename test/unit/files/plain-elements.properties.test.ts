@@ -75,12 +75,7 @@ function told(source: YamlSource, asked: readonly (readonly (string | number)[])
     value: source.value,
     findings: source.findings,
     layout: { ...layout, keys },
-    places: asked.map((path) => [
-      path,
-      source.placeOf(path),
-      source.placeOfKey(path),
-      source.writtenAt(path),
-    ]),
+    places: asked.map((path) => [path, source.placeOf(path), source.placeOfKey(path), source.writtenAt(path)]),
   };
 }
 
@@ -119,8 +114,7 @@ it("a file is read as the parser reads it, whatever of it is plain", () => {
       fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
       (made, lineEnd, isOpen, asked, slip) => {
         const text = slipped(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
-        if (withoutPlainElements(text).sections.length > 0 && readWhole(text, "a").findings.length === 0)
-          taken += 1;
+        if (withoutPlainElements(text).sections.length > 0 && readWhole(text, "a").findings.length === 0) taken += 1;
         expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readWhole(text, "a"), asked));
       },
     ),

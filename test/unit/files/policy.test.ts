@@ -127,8 +127,7 @@ describe("a rule that is kept", () => {
 
 it("every rule that an entry breaks is told at once, beside what else is wrong", () => {
   using folder = new LintedFolder({
-    "tenant.yaml":
-      "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
+    "tenant.yaml": "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
   });
   const { findings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
   expect(folder.spots(findings).sort()).toEqual([
@@ -142,8 +141,7 @@ it("the rules of an included file hold for all, at the line that declares; a nea
   using folder = new LintedFolder({
     "baseline.yaml":
       "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
-    "tenant.yaml":
-      "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
+    "tenant.yaml": "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
   });
   const { findings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
   expect(folder.spots(findings)).toEqual([

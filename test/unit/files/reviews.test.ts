@@ -59,9 +59,7 @@ describe("a decision that is written into a settings file", () => {
   it("comes back out of a table as it was, formulas defused", () => {
     const reviewed = { ...MARK, reason: "=1+1" };
     using folder = new LintedFolder({
-      "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [
-        marked("evil.example", reviewed),
-      ]),
+      "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [marked("evil.example", reviewed)]),
     });
     const text = writeCsv(readSettings(folder.path("a.yaml")));
     expect(text).toContain(`"'=1+1"`);
@@ -89,12 +87,7 @@ describe("when a decision holds", () => {
   it("it does until its time is over, and not when it is dated ahead", () => {
     expect([on("2026-11-14", "10d"), on("2026-11-13", "10d")]).toEqual([true, false]);
     expect([on("2026-08-26"), on("2026-08-25")]).toEqual([true, false]);
-    expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([
-      true,
-      false,
-      false,
-      false,
-    ]);
+    expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([true, false, false, false]);
     expect(dueFrom("9999-12-31", "52w")).toBe("9999-12-31");
   });
 });
@@ -125,8 +118,7 @@ describe("what the files alone tell of reviews", () => {
       "a.yaml": "version: 1\ndeny: [evil.example]\n",
       "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),
     });
-    const digest = (name: string): string =>
-      hashOfDesired(desiredOf(readSettings(folder.path(name)), undefined));
+    const digest = (name: string): string => hashOfDesired(desiredOf(readSettings(folder.path(name)), undefined));
     expect(digest("b.yaml")).toBe(digest("a.yaml"));
   });
 });

@@ -72,24 +72,12 @@ describe("a log", () => {
         locations[0]?.physicalLocation.region,
       ]),
     ).toEqual([
-      [
-        "allow-free-mail",
-        "allow-free-mail",
-        "error",
-        { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 },
-      ],
-      [
-        "policy-ticket",
-        "policy-ticket",
-        "error",
-        { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 },
-      ],
+      ["allow-free-mail", "allow-free-mail", "error", { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 }],
+      ["policy-ticket", "policy-ticket", "error", { startLine: 4, startColumn: 5, endLine: 4, endColumn: 14 }],
       ["contradicted", "contradicted", "note", { startLine: 5, startColumn: 12, endLine: 5, endColumn: 27 }],
       ["shadowed", "shadowed", "warning", { startLine: 9, startColumn: 5, endLine: 9, endColumn: 22 }],
     ]);
-    expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(
-      RISKS["allow-free-mail"].why,
-    );
+    expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(RISKS["allow-free-mail"].why);
   });
 
   it("of nothing is one, too; and what is no log is refused by the schema here", () => {
@@ -119,11 +107,7 @@ describe("a log", () => {
 describe("a file", () => {
   const uriOf = (file: string, root: string, folder: string): unknown => {
     const place = { file, line: 1, column: 1 };
-    const [result] = runOf(
-      [{ code: "shadowed", level: "warning", message: "…", place }],
-      root,
-      folder,
-    ).results;
+    const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, folder).results;
     return result?.locations[0]?.physicalLocation.artifactLocation;
   };
 
@@ -151,10 +135,7 @@ describe("a fingerprint", () => {
 
   it("is the same when lines are added above, and one of its own a finding", () => {
     const before = prints(TENANT);
-    const moved = TENANT.replace(
-      "allow:\n",
-      "# Who may write\n\nallow:\n  - value: 192.0.2.7\n    ticket: CHG-1\n",
-    );
+    const moved = TENANT.replace("allow:\n", "# Who may write\n\nallow:\n  - value: 192.0.2.7\n    ticket: CHG-1\n");
     expect(prints(moved)).toEqual(before);
     expect(new Set(before).size).toBe(4);
   });
@@ -168,9 +149,7 @@ describe("a fingerprint", () => {
 
   it("tells several alike apart", () => {
     const bad = { code: "yaml-tab", level: "error", message: "is indented with a tab" } as const;
-    const results = runOf(
-      [1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } })),
-    ).results;
+    const results = runOf([1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } }))).results;
     const [one, two] = results.map(({ partialFingerprints }) => Object.values(partialFingerprints)[0]);
     expect(one?.replace(/:1$/, ":2")).toBe(two);
   });

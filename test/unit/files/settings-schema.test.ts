@@ -114,11 +114,7 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
   ["a mailbox that is none", "version: 1\nvips: [ceo]", false],
   ["a type that is not the value's", "version: 1\ndeny:\n  - { value: evil.example, type: ip }", false],
   ["a scope in capitals", "version: 1\ndeny:\n  - { value: evil.example, scope: Global }", false],
-  [
-    "a comment that does something",
-    'version: 1\ndeny:\n  - { value: evil.example, comment: "::error::x" }',
-    false,
-  ],
+  ["a comment that does something", 'version: 1\ndeny:\n  - { value: evil.example, comment: "::error::x" }', false],
   ["an invisible comment", 'version: 1\ndeny:\n  - { value: evil.example, comment: "\\u200b" }', false],
   ["an owner of two lines", 'version: 1\ndeny:\n  - { value: evil.example, owner: "a\\nb" }', false],
   ["a pattern that is none", 'version: 1\nlists: { entries: { protect: ["a*b*c d"] } }', false],

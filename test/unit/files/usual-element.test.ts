@@ -8,18 +8,7 @@ const text = fc.oneof(
   hostileText,
   fc.string({ maxLength: 20 }),
   fc.string({ minLength: 195, maxLength: 205, unit: fc.constantFrom("a", "b ") }),
-  fc.constantFrom(
-    "INC-1",
-    "why not",
-    " a",
-    "a ",
-    "---",
-    "",
-    "2027-02-29",
-    "2028-02-29",
-    "2027-02-31",
-    "2027-13-01",
-  ),
+  fc.constantFrom("INC-1", "why not", " a", "a ", "---", "", "2027-02-29", "2028-02-29", "2027-02-31", "2027-13-01"),
   fc.constantFrom(
     "never",
     "30d",
@@ -58,8 +47,7 @@ it("nothing that is usual is refused by the schema", () => {
   fc.assert(
     fc.property(decisions, (reviewed) => {
       const one = { value: "evil.example", reviewed };
-      if (isUsual(one, "deny"))
-        expect(settingsFile.safeParse({ version: 1, deny: [one] }).success).toBe(true);
+      if (isUsual(one, "deny")) expect(settingsFile.safeParse({ version: 1, deny: [one] }).success).toBe(true);
     }),
     { numRuns: 500 },
   );

@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeAll, writeFolder, writeSettings } from "../../../provider/files/write-settings";
@@ -45,9 +37,7 @@ describe("writeSettings", () => {
     mkdirSync(path);
     expect(() => writeSettings(path, "new")).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
     expect(readdirSync(folder)).toEqual(["acme.yaml"]);
-    expect(() => writeSettings(join(folder, "none", "acme.yaml"), "new")).toThrow(
-      /none\/acme.yaml" can't be written/,
-    );
+    expect(() => writeSettings(join(folder, "none", "acme.yaml"), "new")).toThrow(/none\/acme.yaml" can't be written/);
   });
 });
 
@@ -91,11 +81,7 @@ describe("writeFolder", () => {
 
 describe("writeAll", () => {
   it("makes, changes and takes away, in folders that are made", () => {
-    const [one, two, three] = [
-      join(folder, "a", "one.yaml"),
-      join(folder, "two.yaml"),
-      join(folder, "three.yaml"),
-    ];
+    const [one, two, three] = [join(folder, "a", "one.yaml"), join(folder, "two.yaml"), join(folder, "three.yaml")];
     writeFileSync(two, "old");
     writeFileSync(three, "old");
     writeAll(

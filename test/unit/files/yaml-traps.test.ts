@@ -50,10 +50,7 @@ describe("what is read as no text", () => {
       "deny:\n  - { value: evil.example, expires: 2027 }\n",
       '3:37 yaml-not-text: expires: 2027 is read as 2027 by YAML, and not as a text; write "2027" in quotes',
     ],
-    [
-      "include:\n  - 7\n",
-      '3:5 yaml-not-text: 7 is read as 7 by YAML, and not as a text; write "7" in quotes',
-    ],
+    ["include:\n  - 7\n", '3:5 yaml-not-text: 7 is read as 7 by YAML, and not as a text; write "7" in quotes'],
   ])("%j", (content, message) => {
     expect(below(content)).toEqual([message]);
   });
@@ -110,10 +107,7 @@ describe("what is valid YAML for some, and none for us", () => {
       "4:1 yaml-documents: holds more than one document (`---`); write one file for each",
     ],
     ["? [a, b]\n: c\n", "2:3 yaml-syntax: is no simple key; write a word and a colon"],
-    [
-      "deny:\n\t- evil.example\n",
-      "3:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces",
-    ],
+    ["deny:\n\t- evil.example\n", "3:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces"],
     [
       "deny:\n  - value: a.example\n\t  comment: b\n",
       "4:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces",
@@ -130,14 +124,8 @@ describe("what is valid YAML for some, and none for us", () => {
       "deny:\n  - value: a.example\n    scope:graymail\n    comment: b\n",
       '4:5 yaml-syntax: has no space after the colon; write "scope: graymail"',
     ],
-    [
-      "ownDomains:[a.example]\n",
-      '2:1 yaml-syntax: has no space after the colon; write "ownDomains: [a.example]"',
-    ],
-    [
-      "deny:\n  - value:a.example\n",
-      '3:5 invalid-value: has no space after the colon; write "value: a.example"',
-    ],
+    ["ownDomains:[a.example]\n", '2:1 yaml-syntax: has no space after the colon; write "ownDomains: [a.example]"'],
+    ["deny:\n  - value:a.example\n", '3:5 invalid-value: has no space after the colon; write "value: a.example"'],
     [
       "deny:\n  - value: a.example\n    https://a.example\n    comment: b\n",
       "4:5 yaml-syntax: is no valid YAML: Implicit keys need to be on a single line",
@@ -152,10 +140,7 @@ describe("what is valid YAML for some, and none for us", () => {
   it.each([
     ["vaule: a.example", '3:5 unknown-key: "vaule" is no key here; did you mean value?'],
     ["{ value: a.example, coment: b }", '3:25 unknown-key: "coment" is no key here; did you mean comment?'],
-    [
-      "{ value: a.example, expiry: never }",
-      '3:25 unknown-key: "expiry" is no key here; did you mean expires?',
-    ],
+    ["{ value: a.example, expiry: never }", '3:25 unknown-key: "expiry" is no key here; did you mean expires?'],
     [
       "{ value: a.example, colour: red }",
       '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
@@ -165,9 +150,7 @@ describe("what is valid YAML for some, and none for us", () => {
   });
 
   it("a file of many tenants, as that, and not each of its keys", () => {
-    expect(
-      below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n"),
-    ).toEqual([
+    expect(below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n")).toEqual([
       "3:1 unknown-key: says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`",
     ]);
   });
@@ -193,9 +176,7 @@ describe("what is valid YAML for some, and none for us", () => {
       return `x${at}: &l${at} [${items}]\n`;
     });
     const findings = below(levels.join(""));
-    expect(findings).toContain(
-      "2:9 yaml-anchor: &l0 is an anchor; take it away and write out what refers to it",
-    );
+    expect(findings).toContain("2:9 yaml-anchor: &l0 is an anchor; take it away and write out what refers to it");
     expect(findings.length).toBeLessThan(1_000);
   });
 
@@ -238,10 +219,7 @@ describe("bytes", () => {
   });
 
   it("another encoding, at the first byte that is wrong", () => {
-    const latin1 = Buffer.from(
-      "version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n",
-      "latin1",
-    );
+    const latin1 = Buffer.from("version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n", "latin1");
     expect(told(latin1)).toEqual([
       "4:15 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
     ]);
@@ -283,18 +261,12 @@ describe("what is empty", () => {
     ["- evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not ["evil.example"]'],
     ["evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not "evil.example"'],
     ["deny: []\n", "1:1 invalid-value: version is missing; write `version: 1` as the first line"],
-    [
-      "version: 1\ndeny:\n",
-      "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away",
-    ],
+    ["version: 1\ndeny:\n", "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away"],
     [
       "version: 1\ndeny:\nallow: []\n",
       "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away",
     ],
-    [
-      "version: 1\ndeny: evil.example\n",
-      '2:7 invalid-value: deny must be a list, [] for none, not "evil.example"',
-    ],
+    ["version: 1\ndeny: evil.example\n", '2:7 invalid-value: deny must be a list, [] for none, not "evil.example"'],
     [
       "version: 1\ndeny:\n  -\n",
       "3:4 invalid-value: value is empty; write a domain, an IP address or a mailbox, or take the line away",
@@ -331,8 +303,6 @@ describe("many mistakes", () => {
 
   it("of 20,000 lines are told in a moment", { timeout: 60_000 }, () => {
     expect(below(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
-    expect(below(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(
-      20_000,
-    );
+    expect(below(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(20_000);
   });
 });

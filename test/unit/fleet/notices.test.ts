@@ -97,8 +97,7 @@ async function nights(
   return { notices, problems, ids: hook.received.map(({ headers }) => headers["webhook-id"]) };
 }
 
-const told = (notices: Notice[][]) =>
-  notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
+const told = (notices: Notice[][]) => notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
 
 describe("notices of a fleet", () => {
   it("forget no end while files can't be used, and tell it once more where it was gone", async () => {
@@ -115,13 +114,7 @@ describe("notices of a fleet", () => {
       statusOf([tenant("acme")]),
       statusOf([tenant("acme")], ends),
     ]);
-    expect(told(notices)).toEqual([
-      [["expiring", "acme", "globex"]],
-      [],
-      [],
-      [],
-      [["expiring", "acme", "globex"]],
-    ]);
+    expect(told(notices)).toEqual([[["expiring", "acme", "globex"]], [], [], [], [["expiring", "acme", "globex"]]]);
   });
 
   it("tell what is new, once, and again what was mended and is back", async () => {
@@ -183,10 +176,7 @@ describe("notices of a fleet", () => {
 
   it("tell nothing of what ended, and keep for later what nobody wants to hear of", async () => {
     const over = end("old.example", "2026-10-31", { isOver: true });
-    const status = statusOf(
-      [tenant("acme", [added("outlook.com")])],
-      [over, end("new.example", "2026-12-01")],
-    );
+    const status = statusOf([tenant("acme", [added("outlook.com")])], [over, end("new.example", "2026-12-01")]);
     const first = await nights([status], { webhook: { events: ["expiring"] } });
     const then = await nights([status]);
     expect([told(first.notices), told(then.notices)]).toEqual([
@@ -234,9 +224,7 @@ describe("notices of a fleet", () => {
 
 describe("the file that keeps what was told", () => {
   it("holds hashes, and no word of what tenants have", async () => {
-    await nights([
-      statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")]),
-    ]);
+    await nights([statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")])]);
     const kept = readTold(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
@@ -269,9 +257,7 @@ describe("the file that keeps what was told", () => {
 
   it("that could not be written is refused before anybody is asked", () => {
     file = join(folder.folder, "nowhere", "told.json");
-    expect(() => new FleetNotices(undefined, {}, file)).toThrow(
-      /^What was told can't be kept in ".*": ENOENT/,
-    );
+    expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^What was told can't be kept in ".*": ENOENT/);
   });
 
   it("that can't be written any more is told, and what it should keep is told again", async () => {

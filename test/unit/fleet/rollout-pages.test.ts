@@ -70,10 +70,7 @@ it("has a page for a rollout with its failures, changes and each tenant's outcom
   expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
   expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
   expect(lines).toContain("Unchanged, as the plan found them: 1");
-  expect(after("Timeline", 2)).toEqual([
-    "2026-11-20 08:00 begun by kim",
-    "2026-11-20 08:00 wave canary: begun",
-  ]);
+  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 begun by kim", "2026-11-20 08:00 wave canary: begun"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
   // Where a key comes from is of no use to a reader of the site.
@@ -89,8 +86,7 @@ it("links a rollout and its rollback to each other", () => {
 
 it("says of a pruned rollout what the journal no longer has", () => {
   const files = filesOf(site);
-  const pruned =
-    "Pruned on 2026-11-20: the journal no longer has its settings files, whole plans and tenants' steps.";
+  const pruned = "Pruned on 2026-11-20: the journal no longer has its settings files, whole plans and tenants' steps.";
   expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain(pruned);
   expect(linesOf(files, "rollouts.html").filter((line) => line === pruned)).toHaveLength(1);
 });

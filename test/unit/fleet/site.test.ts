@@ -15,11 +15,7 @@ describe("the files of a site", () => {
     expect(
       data.reduce(
         (sum, [, text]) =>
-          sum +
-          text.split('["allow"').length +
-          text.split('["deny"').length +
-          text.split('["vip"').length -
-          3,
+          sum + text.split('["allow"').length + text.split('["deny"').length + text.split('["vip"').length - 3,
         0,
       ),
     ).toBe(480 + 299 * 21 + 1);
@@ -33,9 +29,7 @@ describe("the files of a site", () => {
   it("open with less than 300 kB, whatever there is", () => {
     for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
       const page = files.get("index.html") ?? "";
-      const asked = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(
-        ([, path = ""]) => path,
-      );
+      const asked = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
       expect(asked).toHaveLength(2);
       const bytes = [page, ...asked.map((path) => files.get(path) ?? "")].reduce(
         (sum, text) => sum + Buffer.byteLength(text),
@@ -88,19 +82,7 @@ describe("the files of a site", () => {
 });
 
 it("gives each tenant a page of its own on any file system", () => {
-  const names = [
-    "acme",
-    "Acme",
-    "ACME",
-    "con",
-    "con.eu",
-    "-x",
-    ".x",
-    "_x",
-    "a.b",
-    "x".repeat(100),
-    "X".repeat(100),
-  ];
+  const names = ["acme", "Acme", "ACME", "con", "con.eu", "-x", ".x", "_x", "a.b", "x".repeat(100), "X".repeat(100)];
   const pages = names.map(tenantPage);
   expect(new Set(pages.map((page) => page.toLowerCase())).size).toBe(names.length);
   expect(pages[0]).toBe("tenants/acme.html");
@@ -128,9 +110,7 @@ describe("runs before", () => {
   });
 
   it("stay for 400 days, and whatever a clock says", () => {
-    const days = Array.from({ length: 450 }, (_, day) =>
-      new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString(),
-    );
+    const days = Array.from({ length: 450 }, (_, day) => new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString());
     // Those of the last week, eight with its border, come on top.
     expect(kept(days)).toEqual(days.slice(-408));
     // A day that is far ahead takes away no day that was; nor does one that is long past.

@@ -43,8 +43,7 @@ async function told(text: string, observed: Observed, known: KnownLists | undefi
     "host",
     { environment: {} },
   );
-  const names = (all: TenantDifferences["drift"]) =>
-    all.map(({ what, list, value }) => `${what} ${list} ${value}`);
+  const names = (all: TenantDifferences["drift"]) => all.map(({ what, list, value }) => `${what} ${list} ${value}`);
   return {
     drift: names(found.drift),
     behind: names(found.behind),
@@ -54,22 +53,8 @@ async function told(text: string, observed: Observed, known: KnownLists | undefi
 
 it.each([
   ["declared since", "deny: [a.example]", [], {}, "behind", "missing deny a.example"],
-  [
-    "removed in the console",
-    "deny: [a.example]",
-    [],
-    { "a.example": "deny" },
-    "drift",
-    "missing deny a.example",
-  ],
-  [
-    "declared no more",
-    "",
-    [["deny", "a.example"]],
-    { "a.example": "deny" },
-    "behind",
-    "leaving deny a.example",
-  ],
+  ["removed in the console", "deny: [a.example]", [], { "a.example": "deny" }, "drift", "missing deny a.example"],
+  ["declared no more", "", [["deny", "a.example"]], { "a.example": "deny" }, "behind", "leaving deny a.example"],
   [
     "declared no more, and changed",
     "",
@@ -182,10 +167,7 @@ it("finds nothing without a plan only where a plan finds nothing", async () => {
       const found = await tenantDifferences(settings, observed, async () => ({ why: "not-known" }), "host", {
         environment: {},
       });
-      expect([found.drift.length + found.behind.length, found.unattributed.length]).toEqual([
-        0,
-        items.length,
-      ]);
+      expect([found.drift.length + found.behind.length, found.unattributed.length]).toEqual([0, items.length]);
       expect(found.unchanged).toBe(unchanged);
       if (items.length === 0) plain += 1;
     }),

@@ -2,11 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { groupedDifferences } from "../../../provider/fleet/status/grouped-differences";
 import { statusMarkdown } from "../../../provider/fleet/status/status-markdown";
-import type {
-  FleetDifference,
-  FleetStatus,
-  TenantStatus,
-} from "../../../provider/fleet/status/status-schema";
+import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/status-schema";
 import { statusText } from "../../../provider/fleet/status/status-text";
 import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 import { breakoutsIn } from "../../support/markdown-breakouts";
@@ -51,9 +47,7 @@ it("tells the same drift of many tenants once, and names a hundred of them, with
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   const text = statusText(status);
-  expect(text.replaceAll(/\s+/g, " ")).toContain(
-    `in ${names} and 50 more, which --format json names made by`,
-  );
+  expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --format json names made by`);
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
   expect(text).toContain(`      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
@@ -89,9 +83,7 @@ it("tells thirty points of a section, and how many more there are, in 80 columns
   expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
   const markdown = statusMarkdown(status);
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
-  expect(markdown).toMatch(
-    /^- … and 4\d\d more, among them 4\d\d new allows; `--format json` shows all of them$/m,
-  );
+  expect(markdown).toMatch(/^- … and 4\d\d more, among them 4\d\d new allows; `--format json` shows all of them$/m);
 });
 
 it("tells dangerous drift of one tenant before what all have, and names its tenant first", () => {
@@ -122,9 +114,7 @@ it("tells dangerous drift of one tenant before what all have, and names its tena
     error: { ...broken.error, code: `Error${at}` },
   }));
   const groups = groupedDifferences(status, "drift");
-  expect(
-    groups.slice(0, 3).map(({ difference, members }) => [difference.value, members[0]?.tenant.name]),
-  ).toEqual([
+  expect(groups.slice(0, 3).map(({ difference, members }) => [difference.value, members[0]?.tenant.name])).toEqual([
     ["turned.example", "t39"],
     ["gone.example", "t39"],
     ["a0.example", "t39"],
@@ -136,9 +126,7 @@ it("tells dangerous drift of one tenant before what all have, and names its tena
   );
   const markdown = statusMarkdown({ ...status, tenants: [...failing, ...status.tenants] });
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
-  expect(markdown).toMatch(
-    /### Drifted[^\n]*\n\n- changed allow `turned\.example`, 1 tenant\n {2}- in `t39`\n/,
-  );
+  expect(markdown).toMatch(/### Drifted[^\n]*\n\n- changed allow `turned\.example`, 1 tenant\n {2}- in `t39`\n/);
   expect(markdown).toContain("### Not read (40 tenants)");
 });
 

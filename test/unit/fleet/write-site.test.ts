@@ -45,21 +45,13 @@ const there = (): Record<string, string> =>
       .filter((entry) => !entry.isDirectory())
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
       .sort()
-      .map((path) => [
-        path,
-        path === MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8"),
-      ]),
+      .map((path) => [path, path === MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8")]),
   );
 
 it("takes away what the run before wrote and this one did not, and nothing of others", () => {
   const [before, after] = [data("before"), data("after")];
   expect(
-    write([
-      before,
-      page("tenants/acme.html", "acme"),
-      page("tenants/gone.html", "gone"),
-      page("index.html", "1"),
-    ]),
+    write([before, page("tenants/acme.html", "acme"), page("tenants/gone.html", "gone"), page("index.html", "1")]),
   ).toEqual({
     files: 4,
     bytes: 15,
@@ -68,10 +60,7 @@ it("takes away what the run before wrote and this one did not, and nothing of ot
   writeFileSync(join(folder, "CNAME"), "fleet.example");
   writeFileSync(join(folder, "tenants/notes.html"), "a person's");
   mkdirSync(join(folder, ".git"));
-  write(
-    [after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")],
-    "2026-11-24T06:00:00.000Z",
-  );
+  write([after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(there()).toEqual({
     [MARKER]: "",
     CNAME: "fleet.example",

@@ -52,17 +52,11 @@ const settings = () => readSettings("acme/settings.yaml", { today: "2026-11-21",
 const drift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow[]): Drift =>
   driftOf(settings(), observedFrom("2026-11-21T00:00:00.000Z", rows, vips), "host");
 
-const asDeclared = [
-  row("deny", "bad.example"),
-  row("deny", "worse.example"),
-  row("allow", "partner.example"),
-];
+const asDeclared = [row("deny", "bad.example"), row("deny", "worse.example"), row("allow", "partner.example")];
 
 describe("drift", () => {
   it("is none where the tenant is as declared, whatever automatic detection holds", () => {
-    expect(
-      drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items,
-    ).toEqual([]);
+    expect(drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items).toEqual([]);
   });
 
   it.each(["", "  ", "\u200b"])("names nobody where the service tells none: %j", (nothing) => {
@@ -81,20 +75,10 @@ describe("drift", () => {
       [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
     );
     expect(items.map(({ what, key, there, declared }) => [what, key, there, declared])).toEqual([
-      [
-        "added",
-        "clicked.example",
-        { list: "deny", comment: "c", by: "Dana", at: "2026-11-20T10:00:00Z" },
-        undefined,
-      ],
+      ["added", "clicked.example", { list: "deny", comment: "c", by: "Dana", at: "2026-11-20T10:00:00Z" }, undefined],
       ["added", "pay@acme.example", { by: "Tomas", at: "2026-11-19" }, undefined],
       ["changed", "bad.example", { list: "allow", by: "Dana", at: "2026-11-20T10:00:00Z" }, { list: "deny" }],
-      [
-        "changed",
-        "partner.example",
-        expect.objectContaining({ comment: "now with a comment" }),
-        { list: "allow" },
-      ],
+      ["changed", "partner.example", expect.objectContaining({ comment: "now with a comment" }), { list: "allow" }],
       ["missing", "worse.example", undefined, { list: "deny" }],
     ]);
   });
@@ -133,13 +117,9 @@ describe("another tenant", () => {
     );
     expect(ofNobody.likelyOwnDomains).toEqual(["globex.example"]);
     const named = exportSettings(theirs, { host: "host", ownDomains: ["globex.example", "g.example"] });
-    expect(named.files.get("settings.yaml")).toContain(
-      "\n\nownDomains:\n  - globex.example\n  - g.example\n",
-    );
+    expect(named.files.get("settings.yaml")).toContain("\n\nownDomains:\n  - globex.example\n  - g.example\n");
     expect(
-      exportSettings(observedFrom("2026-11-21T00:00:00.000Z", [], []), { host: "host" }).files.get(
-        "settings.yaml",
-      ),
+      exportSettings(observedFrom("2026-11-21T00:00:00.000Z", [], []), { host: "host" }).files.get("settings.yaml"),
     ).not.toContain("ownDomains");
   });
 
@@ -215,11 +195,7 @@ describe("adopting", () => {
     const read = (path: string): string => files[path as keyof typeof files] ?? "";
     const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: read });
     const rows = [...asDeclared, row("allow", "past.example"), row("deny", "other.example")];
-    const found = driftOf(
-      late,
-      observedFrom("2026-11-21T00:00:00.000Z", rows, [vip("ceo@acme.example")]),
-      "host",
-    );
+    const found = driftOf(late, observedFrom("2026-11-21T00:00:00.000Z", rows, [vip("ceo@acme.example")]), "host");
     const { adopted, left } = adopt(found, late, read);
     expect(adopted.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(left.map(({ why }) => why)).toEqual([
@@ -229,20 +205,13 @@ describe("adopting", () => {
 
   it("leaves what is risky, or contradicts what is declared, to a person", () => {
     const found = drift(
-      [
-        ...asDeclared,
-        row("allow", "gmail.com"),
-        row("allow", "acme-login.example"),
-        row("allow", "ok.example"),
-      ],
+      [...asDeclared, row("allow", "gmail.com"), row("allow", "acme-login.example"), row("allow", "ok.example")],
       [vip("ceo@acme.example")],
     );
     const { adopted, left } = adopt(found, settings(), readFile);
     expect(adopted.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
     expect(left.map(({ item, why }) => `${item.key}: ${why}`)).toEqual([
-      expect.stringContaining(
-        "acme-login.example: it allows a look-alike of your own domain (allow-look-alike)",
-      ),
+      expect.stringContaining("acme-login.example: it allows a look-alike of your own domain (allow-look-alike)"),
       expect.stringContaining("gmail.com: it allows a whole free-mail domain (allow-free-mail)"),
     ]);
   });
@@ -291,10 +260,7 @@ describe("adopting", () => {
 
   it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {
     const found = drift(
-      [
-        ...asDeclared,
-        { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` },
-      ],
+      [...asDeclared, { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` }],
       [vip("ceo@acme.example")],
     );
     const [file] = adopt(found, settings(), readFile).files;

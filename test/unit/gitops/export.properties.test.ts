@@ -34,9 +34,7 @@ const OWN: VipEmployeeRow = {
 };
 
 const tenant = fc.record({
-  entries: fc
-    .array(anyEntry, { maxLength: 12 })
-    .map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
+  entries: fc.array(anyEntry, { maxLength: 12 }).map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
   // Of a tenant of nothing but strangers, no file is made.
   vips: fc.array(anyVip, { maxLength: 6 }).map((vips) => [...vips, OWN]),
   includeAutomatic: fc.boolean(),
@@ -86,22 +84,17 @@ describe("exportSettings, of any tenant", () => {
           // The row that a run would find for it is as declared, so nothing is written.
           const ofValue = entries.filter(
             (row) =>
-              row.entry_type === one.entryType &&
-              canonicalValue(row.value) === one.value &&
-              row.list === one.list,
+              row.entry_type === one.entryType && canonicalValue(row.value) === one.value && row.list === one.list,
           );
           // A row whose scope is not told stands for one of another scope only where no row tells that scope.
           const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
-          const alike =
-            ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
+          const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
           const found = alike.find((row) => row.value === one.value) ?? alike[0];
           expect(found, one.key).toBeDefined();
           expect(canonicalComment(found?.comment)).toBe(one.comment ?? "");
         }
         for (const one of settings.vips) {
-          const rows = vips.filter(
-            ({ email }) => email !== undefined && email.trim().toLowerCase() === one.email,
-          );
+          const rows = vips.filter(({ email }) => email !== undefined && email.trim().toLowerCase() === one.email);
           expect(
             rows.some((row) => canonicalComment(row.comment) === (one.comment ?? "")),
             one.key,
@@ -145,9 +138,7 @@ describe("exportSettings, of any tenant", () => {
         const patterns = readPatterns(lists.entries?.ignore);
         for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
         const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
-        const told = exported.left.filter((line) =>
-          /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line),
-        );
+        const told = exported.left.filter((line) => /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line));
         expect(ignored.length).toBeGreaterThanOrEqual(told.length);
         expect(told.length > 0).toBe(patterns.length > 0);
         // A pattern of nothing but any characters would name all that comes later too.

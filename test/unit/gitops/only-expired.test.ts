@@ -52,8 +52,7 @@ const ROWS = [
   row("dropped.example"),
   row("console.example"),
 ];
-const vip = (email: string, comment = ""): VipEmployeeRow =>
-  ({ email, comment, source: "manual" }) as VipEmployeeRow;
+const vip = (email: string, comment = ""): VipEmployeeRow => ({ email, comment, source: "manual" }) as VipEmployeeRow;
 
 function made(
   text = FILE,
@@ -84,11 +83,7 @@ it("is what has lapsed, and was declared by this stack, as it stands", () => {
     "remove gone.example",
   ]);
   // What the console removed already is only forgotten.
-  expect(only.removes.map(({ key }) => key).sort()).toEqual([
-    "ceo@acme.example",
-    "gone.example",
-    "missing.example",
-  ]);
+  expect(only.removes.map(({ key }) => key).sort()).toEqual(["ceo@acme.example", "gone.example", "missing.example"]);
   // What the tenant has and this stack never had stays, and is told.
   const why =
     "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
@@ -120,9 +115,7 @@ it("is held by the guard of the last run, and by that of the files", () => {
   expect(byState?.message).toContain("At most 0 may go in one run (maxRemovals).");
   expect(more).toBeUndefined();
   const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.guards;
-  expect(byFiles.map(({ message }) => message).join()).toContain(
-    "At most 1 may go in one run (maxRemovals).",
-  );
+  expect(byFiles.map(({ message }) => message).join()).toContain("At most 1 may go in one run (maxRemovals).");
 });
 
 it("is nothing where nothing that has lapsed is this stack's", () => {

@@ -12,21 +12,13 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
   ["https://gitlab.com/acme/mail/settings.git", "gitlab", "https://gitlab.com/acme/mail/settings"],
   ["git@gitlab.acme.example:mail/settings.git", "gitlab", "https://gitlab.acme.example/mail/settings"],
   // The port of ssh is no web server's; one of https is.
-  [
-    "ssh://git@gitlab.acme.example:2222/mail/settings.git",
-    "gitlab",
-    "https://gitlab.acme.example/mail/settings",
-  ],
+  ["ssh://git@gitlab.acme.example:2222/mail/settings.git", "gitlab", "https://gitlab.acme.example/mail/settings"],
   [
     "https://dana@gitlab.acme.example:8443/mail/settings.git",
     "gitlab",
     "https://gitlab.acme.example:8443/mail/settings",
   ],
-  [
-    "http://gitlab.acme.example:8080/mail/settings",
-    "gitlab",
-    "http://gitlab.acme.example:8080/mail/settings",
-  ],
+  ["http://gitlab.acme.example:8080/mail/settings", "gitlab", "http://gitlab.acme.example:8080/mail/settings"],
   ["https://github.acme.example/mail/settings", "github", "https://github.acme.example/mail/settings"],
   ["git@bitbucket.org:acme/settings.git", "bitbucket", "https://bitbucket.org/acme/settings"],
   ["git@ssh.dev.azure.com:v3/acme/mail/settings", "azure", "https://dev.azure.com/acme/mail/_git/settings"],
@@ -47,9 +39,7 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
 ])("of %s", (url, host, address) => {
   const place = remotePlace(url);
   expect(place).toEqual({ ...(host === undefined ? {} : { host }), address });
-  expect(place && JSON.stringify([place, pullRequestPage(place, "email-security/x")])).not.toMatch(
-    /dana|secret|acme@/,
-  );
+  expect(place && JSON.stringify([place, pullRequestPage(place, "email-security/x")])).not.toMatch(/dana|secret|acme@/);
 });
 
 it.each([

@@ -18,11 +18,7 @@ it("passes on nothing that a team may call a tenant's key", () => {
   fc.assert(
     fc.property(name, fc.constantFrom(...NEEDS), (variable, need) => {
       // What opens git's remotes and Pulumi's state is called by their own names.
-      fc.pre(
-        !/^(GIT|SSH|GH_|GITHUB_|GITLAB_|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(
-          variable,
-        ),
-      );
+      fc.pre(!/^(GIT|SSH|GH_|GITHUB_|GITLAB_|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(variable));
       expect(leanEnvironment({ [variable]: "canary" }, need)).toEqual({});
     }),
   );

@@ -8,9 +8,7 @@ const MODULE = resolve("provider/dist/machine/collected-soon.js");
 it("asks V8 for what it knows: of another flag it would say on standard error that there is none", async () => {
   const program = (call: string): string => `const { setFlagsFromString } = require("node:v8"); ${call}`;
   expect(await errorsOf(program(`require(${JSON.stringify(MODULE)}).collectSoon()`))).toBe("");
-  expect(await errorsOf(program('setFlagsFromString("--heap-growing-percentage=100")'))).toContain(
-    "unrecognized flag",
-  );
+  expect(await errorsOf(program('setFlagsFromString("--heap-growing-percentage=100")'))).toContain("unrecognized flag");
 });
 
 async function errorsOf(program: string): Promise<string> {

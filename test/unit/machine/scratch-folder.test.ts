@@ -52,9 +52,7 @@ it("goes with its process, or else is taken away by the next one, and never whil
   expect(statSync(killed.path).mode & 0o777).toBe(0o700);
   killed.child.kill("SIGKILL");
   await once(killed.child, "close");
-  expect(readdirSync(folder).sort()).toEqual(
-    [running.path, killed.path].map((path) => basename(path)).sort(),
-  );
+  expect(readdirSync(folder).sort()).toEqual([running.path, killed.path].map((path) => basename(path)).sort());
 
   const next = await processWith("setInterval(() => {}, 1000)");
   expect(readdirSync(folder).sort()).toEqual([running.path, next.path].map((path) => basename(path)).sort());

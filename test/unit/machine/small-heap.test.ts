@@ -21,10 +21,6 @@ it("keeps the part of the heap for new objects small, which grows otherwise, and
 
 /** With no marking beside the program: on a busy machine it is late, and has the part grow over its size until it is through. */
 async function outcomeOf(program: string): Promise<readonly [stdout: string, stderr: string]> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-    "--no-incremental-marking",
-    "-e",
-    program,
-  ]);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--no-incremental-marking", "-e", program]);
   return [stdout, stderr];
 }

@@ -57,10 +57,7 @@ const entries = fc
   );
 
 /** Whether an entry is about a threat, said in the plainest way. */
-function isAbout(
-  entry: ProposedEntry,
-  { sender_email, sender_domain, verdict: said }: ThreatFields,
-): boolean {
+function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: said }: ThreatFields): boolean {
   const isStopped = entry.list === "deny" && said === "denied";
   if (entry.verdictScope !== "global" && said !== "graymail" && !isStopped) return false;
   if (entry.value.includes("@")) return sender_email === entry.value;
@@ -86,8 +83,7 @@ function decider(all: readonly (ProposedEntry & { isNew: boolean })[], one: Thre
 const isStopped = ({ action_taken = "" }: ThreatFields): boolean => /^(moved|quarantined)/.test(action_taken);
 const isThere = ({ action_taken = "" }: ThreatFields): boolean =>
   ["none", "restored", "released_from_quarantine"].includes(action_taken);
-const isHarmless = ({ verdict: said = "" }: ThreatFields): boolean =>
-  ["safe", "allowed", "simulation"].includes(said);
+const isHarmless = ({ verdict: said = "" }: ThreatFields): boolean => ["safe", "allowed", "simulation"].includes(said);
 
 it("says of each new entry what it would let through or stop, as one that looks at every pair does", () => {
   fc.assert(

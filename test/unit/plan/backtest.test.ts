@@ -103,12 +103,7 @@ describe("backtest", () => {
   });
 });
 
-function mail(
-  sender_email: string,
-  recipient_email: string,
-  verdict: string,
-  more: ThreatFields = {},
-): ThreatFields {
+function mail(sender_email: string, recipient_email: string, verdict: string, more: ThreatFields = {}): ThreatFields {
   const [, sender_domain] = sender_email.split("@");
   return {
     sender_email,

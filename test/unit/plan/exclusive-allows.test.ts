@@ -72,9 +72,7 @@ it("holds allows that nobody declares against the removal guard", () => {
   const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
   const { guards } = planOf([EVIL, ...flood, ...denies], known({ "evil.example": "deny" }), text);
-  expect(guards.map(({ message }) => message)).toEqual([
-    expect.stringContaining("would lose 12 of 13 entries"),
-  ]);
+  expect(guards.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);
   expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).guards).toEqual([]);
 });
 
@@ -109,9 +107,7 @@ it("leaves denies to the second run where a list becomes wholly exclusive", () =
 
 it("leaves an allow that was shown and has become a deny", () => {
   const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
-  expect(brief(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual([
-    "unmanaged deny clicked.example",
-  ]);
+  expect(brief(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual(["unmanaged deny clicked.example"]);
 });
 
 it("does not turn a deny into a declared allow, although an allow of that value was shown", () => {

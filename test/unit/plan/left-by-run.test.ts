@@ -40,8 +40,7 @@ describe("what was done at the tenant since the last run", () => {
   });
 
   it("has the day of it, of a VIP alone and where it is a day", () => {
-    const day = (fields: Partial<VipEmployeeRow>) =>
-      /\(on (.*)\)/.exec(ofVip("Chief", vip(fields)) ?? "")?.[1];
+    const day = (fields: Partial<VipEmployeeRow>) => /\(on (.*)\)/.exec(ofVip("Chief", vip(fields)) ?? "")?.[1];
     const date_added = "2026-11-01T08:00:00Z";
     expect(day({ date_added, updated_at: "2026-11-20T08:00:00Z" })).toBe("2026-11-20");
     expect(day({ date_added, updated_at: date_added })).toBe(undefined);
@@ -71,11 +70,7 @@ describe("a plan", () => {
     });
     expect(plan.changes.map(({ key, sign, why }) => [key, sign, why]).sort()).toEqual([
       ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNTOLD}`],
-      [
-        "late.example",
-        "remove",
-        `no longer declared; changed at the tenant since the stack's last run; ${UNTOLD}`,
-      ],
+      ["late.example", "remove", `no longer declared; changed at the tenant since the stack's last run; ${UNTOLD}`],
       // The stack has never declared it, so the service's word of who made it is all there is.
       ["mine.example", "change", undefined],
       [

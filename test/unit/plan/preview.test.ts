@@ -20,14 +20,7 @@ interface StepOptions {
   readonly provider?: string;
 }
 
-function step({
-  kind = "AllowDenyList",
-  name = "list",
-  op = "update",
-  inputs,
-  old,
-  provider = DEFAULT,
-}: StepOptions) {
+function step({ kind = "AllowDenyList", name = "list", op = "update", inputs, old, provider = DEFAULT }: StepOptions) {
   const type = `${TYPE}${kind}`;
   return {
     op,
@@ -42,9 +35,7 @@ function step({
             sourcePosition: "project:///index.ts#7,3",
           },
         }),
-    ...(old === undefined
-      ? {}
-      : { oldState: { type, provider, inputs: old, outputs: { ...old, tenant: "host" } } }),
+    ...(old === undefined ? {} : { oldState: { type, provider, inputs: old, outputs: { ...old, tenant: "host" } } }),
   };
 }
 
@@ -148,9 +139,7 @@ describe("a preview", () => {
     ];
     expect(read(steps).desired.lists.map(({ resource }) => resource)).toEqual(["mine"]);
     expect(read(steps, [], "globex").desired.lists.map(({ resource }) => resource)).toEqual(["theirs"]);
-    expect(() => read(steps, [], "initech")).toThrow(
-      'No resource of the preview belongs to the Provider "initech"',
-    );
+    expect(() => read(steps, [], "initech")).toThrow('No resource of the preview belongs to the Provider "initech"');
   });
 
   it("knows names that hold what parts a URN", () => {

@@ -12,29 +12,24 @@ describe("reading the newest", () => {
   it("keeps all that was there, each once, while new items come in", async () => {
     const moves = fc.array(fc.nat(4), { maxLength: 30 });
     await fc.assert(
-      fc.asyncProperty(
-        fc.nat(40),
-        fc.integer({ min: 1, max: 10 }),
-        moves,
-        async (size, pageSize, arrivals) => {
-          const list = Array.from({ length: size }, (_, at) => item(size - at));
-          let next = size + 1;
-          const { items, missing } = await readNewest({
-            ...reading,
-            fetchPage: async (page) => {
-              const answer = pageOf(list, page, pageSize);
-              for (let come = arrivals[page - 1] ?? 0; come > 0; come -= 1) list.unshift(item(next++));
-              return answer;
-            },
-          });
-          const ids = items.map(({ id }) => id);
-          expect(new Set(ids).size).toBe(ids.length);
-          // A page that only repeats can't be told from a service that always gives the same one: then it says so.
-          if (missing === undefined) expect(ids).toEqual(expect.arrayContaining(range(1, size)));
-          else expect(missing).toContain("brought nothing that the pages before had not");
-          if (arrivals.every((come) => come < pageSize)) expect(missing).toBeUndefined();
-        },
-      ),
+      fc.asyncProperty(fc.nat(40), fc.integer({ min: 1, max: 10 }), moves, async (size, pageSize, arrivals) => {
+        const list = Array.from({ length: size }, (_, at) => item(size - at));
+        let next = size + 1;
+        const { items, missing } = await readNewest({
+          ...reading,
+          fetchPage: async (page) => {
+            const answer = pageOf(list, page, pageSize);
+            for (let come = arrivals[page - 1] ?? 0; come > 0; come -= 1) list.unshift(item(next++));
+            return answer;
+          },
+        });
+        const ids = items.map(({ id }) => id);
+        expect(new Set(ids).size).toBe(ids.length);
+        // A page that only repeats can't be told from a service that always gives the same one: then it says so.
+        if (missing === undefined) expect(ids).toEqual(expect.arrayContaining(range(1, size)));
+        else expect(missing).toContain("brought nothing that the pages before had not");
+        if (arrivals.every((come) => come < pageSize)) expect(missing).toBeUndefined();
+      }),
     );
   });
 

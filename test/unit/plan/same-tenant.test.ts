@@ -25,9 +25,7 @@ const drift = (text: string, mailbox: string) => {
 };
 
 it("goes by the own domains of the files, and by the environment's only where these have none", () => {
-  expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(
-    OtherTenantError,
-  );
+  expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(OtherTenantError);
   const { items } = drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
   expect(items.filter(({ kind }) => kind === "entry").map(({ what, value }) => [what, value])).toEqual([
     ["missing", "a.example"],

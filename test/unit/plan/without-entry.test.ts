@@ -62,7 +62,5 @@ it("tells nothing of an IP address, of what is not there, and without threats", 
   const ip: ProposedEntry = { ...entry("deny", "192.0.2.1"), entryType: "ip" };
   expect(withoutEntry(base, [ip], ip.key)).toBeUndefined();
   expect(withoutEntry(base, [ip], "deny other.example")).toBeUndefined();
-  expect(
-    withoutEntry({ ...base, threats: undefined }, [entry("deny", "a.example")], "deny a.example"),
-  ).toBeUndefined();
+  expect(withoutEntry({ ...base, threats: undefined }, [entry("deny", "a.example")], "deny a.example")).toBeUndefined();
 });

@@ -13,12 +13,7 @@ import {
   type RawArguments,
   vipEmployeeArguments,
 } from "../../../provider/settings/arguments";
-import {
-  allowDenyListArguments,
-  ENTRIES,
-  MEMBERS,
-  vipListArguments,
-} from "../../../provider/settings/list-arguments";
+import { allowDenyListArguments, ENTRIES, MEMBERS, vipListArguments } from "../../../provider/settings/list-arguments";
 import { checkList } from "../../../provider/settings/list-check";
 import { schemaExamples } from "../../../scripts/build-plugin.mjs";
 import { pluginWords } from "../../../scripts/plugin-words.mjs";
@@ -40,16 +35,13 @@ const RESOURCES: [
   ["VipList", vipListArguments, (raw) => checkList(MEMBERS, raw)],
 ];
 
-it.each(RESOURCES)(
-  "%s takes what its check knows, and requires what that requires",
-  (name, { shape }, check) => {
-    const resource = schema.resources[`email-security:index:${name}`];
-    expect(Object.keys(resource?.inputProperties ?? {}).sort()).toEqual(Object.keys(shape).sort());
-    const missing = check({}).failures.map(({ property }) => property);
-    expect([...(resource?.requiredInputs ?? [])].sort()).toEqual(missing.sort());
-    expect(missing).not.toEqual([]);
-  },
-);
+it.each(RESOURCES)("%s takes what its check knows, and requires what that requires", (name, { shape }, check) => {
+  const resource = schema.resources[`email-security:index:${name}`];
+  expect(Object.keys(resource?.inputProperties ?? {}).sort()).toEqual(Object.keys(shape).sort());
+  const missing = check({}).failures.map(({ property }) => property);
+  expect([...(resource?.requiredInputs ?? [])].sort()).toEqual(missing.sort());
+  expect(missing).not.toEqual([]);
+});
 
 it("says by what each resource can be listed, in types for which `pulumi do` has flags", () => {
   const inputs = RESOURCES.map(([name]) => [
@@ -146,10 +138,7 @@ it("refers to no type that it does not have", () => {
 });
 
 /** The words, with the members of one declaration changed. */
-function changed(
-  name: string,
-  change: (members: Record<string, { text: string; type: string }>) => void,
-): Words {
+function changed(name: string, change: (members: Record<string, { text: string; type: string }>) => void): Words {
   const copy = structuredClone(words) as Record<string, { text: string; members: never }>;
   change(copy[name]?.members ?? ({} as never));
   return copy;
@@ -168,10 +157,7 @@ it.each<[what: string, words: () => Words, message: string]>([
   ],
   [
     "words of what no check knows",
-    () =>
-      changed("AllowDenyListArgs", (members) =>
-        Object.assign(members, { color: { text: "A color.", type: "" } }),
-      ),
+    () => changed("AllowDenyListArgs", (members) => Object.assign(members, { color: { text: "A color.", type: "" } })),
     "AllowDenyListArgs tells of color, which the schema that checks it does not have.",
   ],
   [

@@ -21,12 +21,7 @@ describe("the configuration", () => {
       { EMAIL_SECURITY_API_KEY: "" },
       "s",
     ],
-    [
-      "an instance alone",
-      { ...instance, "email-security:apiKey": "i" },
-      { EMAIL_SECURITY_API_KEY: "k" },
-      "i",
-    ],
+    ["an instance alone", { ...instance, "email-security:apiKey": "i" }, { EMAIL_SECURITY_API_KEY: "k" }, "i"],
   ])("comes from %s", (_name, config, environment, apiKey) => {
     expect(readConfiguration(stack(config), environment)).toEqual({
       baseUrl: address,
@@ -63,19 +58,9 @@ describe("the tenant's own domains", () => {
 
   it.each<[string, Record<string, string>, Record<string, string>, string[]]>([
     ["none", {}, {}, []],
-    [
-      "the stack, with commas",
-      { [key]: "Acme.example., büro.example" },
-      {},
-      ["acme.example", "xn--bro-hoa.example"],
-    ],
+    ["the stack, with commas", { [key]: "Acme.example., büro.example" }, {}, ["acme.example", "xn--bro-hoa.example"]],
     ["the stack, as JSON", { [key]: '["acme.example", "acme.com"]' }, {}, ["acme.example", "acme.com"]],
-    [
-      "the environment first",
-      { [key]: "x.example" },
-      { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" },
-      ["acme.example"],
-    ],
+    ["the environment first", { [key]: "x.example" }, { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" }, ["acme.example"]],
     ["an empty array", { [key]: "[]" }, {}, []],
     [
       "an instance alone",
@@ -91,36 +76,16 @@ describe("the tenant's own domains", () => {
   });
 
   it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
-    [
-      "a slip",
-      { [key]: "acme.example,acme" },
-      {},
-      /^email-security:ownDomains holds a mistake: "acme" is not a whole/,
-    ],
-    [
-      "two commas",
-      { [key]: "acme.example,,acme.com" },
-      {},
-      /^email-security:ownDomains holds a mistake: is empty/,
-    ],
+    ["a slip", { [key]: "acme.example,acme" }, {}, /^email-security:ownDomains holds a mistake: "acme" is not a whole/],
+    ["two commas", { [key]: "acme.example,,acme.com" }, {}, /^email-security:ownDomains holds a mistake: is empty/],
     [
       "a mailbox",
       {},
       { EMAIL_SECURITY_OWN_DOMAINS: "a@acme.example" },
       /^EMAIL_SECURITY_OWN_DOMAINS holds "a@acme.example"/,
     ],
-    [
-      "a public suffix",
-      {},
-      { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" },
-      /below which everybody can have a domain/,
-    ],
-    [
-      "broken JSON",
-      { [key]: '["acme.example"' },
-      {},
-      /^email-security:ownDomains is '\[.*JSON array of texts/,
-    ],
+    ["a public suffix", {}, { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" }, /below which everybody can have a domain/],
+    ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of texts/],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
   ])("a mistake names its place: %s", (_what, config, environment, message) => {
     expect(() => readOwnDomains(stack(config), environment)).toThrow(message);
@@ -129,9 +94,9 @@ describe("the tenant's own domains", () => {
 
 describe("the tenant", () => {
   it("is told by the instance and the service's host, without the key", () => {
-    expect(
-      tenantIdentity(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
-    ).toBe("mail-security.example");
+    expect(tenantIdentity(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {})).toBe(
+      "mail-security.example",
+    );
     expect(tenantIdentity(stack(instance), {})).toBe("acme at mail-security.example");
     expect(tenantIdentity(stack({}), {})).toBeUndefined();
     expect(
@@ -150,9 +115,7 @@ describe("the addresses that the run sends keys to", () => {
   it("bind the stack's configuration, and an explicit Provider that has the key itself", () => {
     const instance = { "email-security:instance": "acme" };
     for (const more of [{}, instance]) {
-      expect(
-        readConfiguration(configured("https://mail-security.example/", more), environment),
-      ).toMatchObject({
+      expect(readConfiguration(configured("https://mail-security.example/", more), environment)).toMatchObject({
         apiKey: "k",
       });
       expect(() => readConfiguration(configured("https://evil.example", more), environment)).toThrow(

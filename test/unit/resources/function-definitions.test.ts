@@ -21,11 +21,7 @@ async function read(name: string, args: object): Promise<object | undefined> {
 it.each<[name: string, args: unknown, message: string]>([
   ["getThreats", { minutesAgo: -5 }, "minutesAgo must be a whole number of 1 or more, not -5"],
   ["getThreats", { limit: "7" }, 'limit must be a whole number of 1 or more, not "7"'],
-  [
-    "getThreats",
-    { minutesAgo: 2 ** 60 },
-    "minutesAgo is too large: 1152921504606847000 is more than 9007199254740991",
-  ],
+  ["getThreats", { minutesAgo: 2 ** 60 }, "minutesAgo is too large: 1152921504606847000 is more than 9007199254740991"],
   [
     "getThreats",
     { minutesAgo: 1.5, limit: 0 },

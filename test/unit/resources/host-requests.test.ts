@@ -26,9 +26,10 @@ it("knows the time of what is made and changed by the properties, and what is de
   const [CreateRequest, UpdateRequest, DeleteRequest] = [requestClass(), requestClass(), requestClass()];
   hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
   hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
-  const [brief, endless] = [5, 0].map((seconds) =>
-    new CreateRequest(seconds).getProperties().toJavaScript(),
-  ) as [object, object];
+  const [brief, endless] = [5, 0].map((seconds) => new CreateRequest(seconds).getProperties().toJavaScript()) as [
+    object,
+    object,
+  ];
   const changed = new UpdateRequest(7).getNews().toJavaScript();
   expect([brief, endless, changed].map(secondsFor)).toEqual([5, 0, 7]);
   new DeleteRequest(9).getId();

@@ -82,10 +82,7 @@ describe("in a host that is known", () => {
 
   it.each<[string, (struct: Struct) => unknown]>([
     ["its fields", (struct) => struct.getFieldsMap().getLength()],
-    [
-      "a field that is deep",
-      (struct) => struct.getFieldsMap().get("entries")?.getStructValue()?.toJavaScript(),
-    ],
+    ["a field that is deep", (struct) => struct.getFieldsMap().get("entries")?.getStructValue()?.toJavaScript()],
     ["an object", (struct) => struct.toObject()],
     ["what it is without a field", (struct) => [struct.getFieldsMap().del("entries"), struct.toJavaScript()]],
     [
@@ -108,10 +105,7 @@ describe("in a host that is known", () => {
   it.each<[string, () => unknown]>([
     ["what can't be written", () => Struct.fromJavaScript({ ...OURS, a: undefined as never })],
     // A value of a kind that there is none of.
-    [
-      "an unknown kind",
-      () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript(),
-    ],
+    ["an unknown kind", () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript()],
     ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
   ])("leaves %s to google-protobuf", async (_what, work) => {
     const outcome = (): unknown => {
@@ -163,9 +157,7 @@ it.each<[string, unknown]>([
 ])("changes nothing %s", (_where, of) => {
   const before = [...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])];
   passPropertiesOn(of);
-  expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(
-    before,
-  );
+  expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(before);
 });
 
 it("changes nothing where properties are written otherwise", async () => {

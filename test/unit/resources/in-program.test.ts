@@ -120,12 +120,7 @@ describe("ignoreChanges", () => {
     const paths = ['entries["mail.example (graymail)"]'];
     new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: paths });
     expect(
-      () =>
-        new dynamic.AllowDenyList(
-          "other",
-          { entries },
-          { ignoreChanges: ['entries["Mail.example (graymail)"]'] },
-        ),
+      () => new dynamic.AllowDenyList("other", { entries }, { ignoreChanges: ['entries["Mail.example (graymail)"]'] }),
     ).toThrow('write entries["mail.example (graymail)"].');
   });
 
@@ -237,9 +232,7 @@ it("the option import of a dynamic resource is refused, with the ways there are"
     }
     return "";
   };
-  const vip = told(
-    () => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }),
-  );
+  const vip = told(() => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }));
   expect(vip).toMatch(
     /^VipEmployee "ceo": the option `import` can't be followed.*`npx email-security export`.*native plugin/s,
   );

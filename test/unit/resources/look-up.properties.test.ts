@@ -123,9 +123,7 @@ function isContradictory({ entries }: Held): boolean {
 function isPlain({ list, entry_type, value, verdict_scope, comment }: AllowDenyEntryRow): boolean {
   const isKnown = list === "allow" || list === "deny";
   const isDomain = entry_type === "domain" && /^[a-c]+\.(?:example|com)$/.test(value);
-  return (
-    isKnown && isDomain && verdict_scope === "global" && (comment === undefined || comment === "Contract 7")
-  );
+  return isKnown && isDomain && verdict_scope === "global" && (comment === undefined || comment === "Contract 7");
 }
 
 describe("lookUp, of any tenant", () => {

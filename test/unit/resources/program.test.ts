@@ -8,10 +8,7 @@ import type { ArgumentFailure } from "../../../provider/settings/arguments";
 type Arguments = Record<string, unknown>;
 
 const entry = (name: string, args: Arguments) => (program: Program) =>
-  program.declare(
-    { kind: "AllowDenyEntry", id: name, name },
-    allowDenyEntry.declare(allowDenyEntry.complete(args)),
-  );
+  program.declare({ kind: "AllowDenyEntry", id: name, name }, allowDenyEntry.declare(allowDenyEntry.complete(args)));
 
 const list = (name: string, entries: Record<string, string>) => (program: Program) =>
   program.declare({ kind: "AllowDenyList", id: name, name }, allowDenyList.declare({ entries }));
@@ -47,11 +44,7 @@ describe("a value for both lists", () => {
   it("is a mistake beside a list, in any order", () => {
     const ofList = list("blocklist", { "evil.example": "deny" });
     expect(lastOf(ofList, entry("one", allowed))[0]?.reason).toMatch(
-      reason(
-        "allow evil.example",
-        "deny evil.example",
-        'entries\\["evil.example"\\] of AllowDenyList "blocklist"',
-      ),
+      reason("allow evil.example", "deny evil.example", 'entries\\["evil.example"\\] of AllowDenyList "blocklist"'),
     );
     expect(lastOf(entry("one", allowed), ofList)[0]?.reason).toMatch(
       reason("deny evil.example", "allow evil.example", 'value of AllowDenyEntry "one"'),

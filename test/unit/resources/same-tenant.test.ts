@@ -106,13 +106,10 @@ describe("a tenant that a rollout has planned", () => {
     return { error, read };
   };
 
-  it.each(["entries", "vips"] as const)(
-    "is refused by its %s where the key opens another one",
-    async (list) => {
-      const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
-      expect(error).toContain("Check whose key the environment variable ACME_KEY (tenants.yaml:7) is");
-    },
-  );
+  it.each(["entries", "vips"] as const)("is refused by its %s where the key opens another one", async (list) => {
+    const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
+    expect(error).toContain("Check whose key the environment variable ACME_KEY (tenants.yaml:7) is");
+  });
 
   it("is known again by the list that is read anyway", async () => {
     const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;

@@ -75,9 +75,7 @@ describe("a resource in a program", () => {
 
   it("that can't be made fails with the trace to its place in the program", () => {
     const parent = {} as pulumi.Resource;
-    const error = errorOf(
-      () => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }),
-    );
+    const error = errorOf(() => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }));
     expect(error.message).toContain("parent is not a valid Resource");
     expect(error.stack).toContain("at new AllowDenyEntry");
     expect(error.stack).toContain("traces.test.ts");

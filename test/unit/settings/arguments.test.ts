@@ -131,10 +131,7 @@ describe("an allow/deny entry", () => {
       },
       [
         ["list", 'must be "allow" or "deny", not "block"'],
-        [
-          "value",
-          '"hxxp://evil[.]example" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
-        ],
+        ["value", '"hxxp://evil[.]example" is a URL, not a domain, an IP address or a mailbox; write "evil.example"'],
         ["entryType", 'must be "domain", "ip" or "email_address", not "url"'],
         ["verdictScope", 'is empty; write "global" or "graymail", or leave it out for "global"'],
         ["comment", "must be text, not 7"],
@@ -186,12 +183,7 @@ describe("an allow/deny entry", () => {
     [
       "a mailbox that is called a domain",
       { list: "deny", value: "eve@evil.example", entryType: "domain" },
-      [
-        [
-          "entryType",
-          'is "domain", but "eve@evil.example" is a mailbox; leave it out or write "email_address"',
-        ],
-      ],
+      [["entryType", 'is "domain", but "eve@evil.example" is a mailbox; leave it out or write "email_address"']],
     ],
     [
       "an empty value",
@@ -199,9 +191,7 @@ describe("an allow/deny entry", () => {
       [["value", "is empty; write a domain, an IP address or a mailbox"]],
     ],
   ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
-    expect(checkAllowDenyEntry(raw).failures).toEqual(
-      reasons.map(([property, reason]) => ({ property, reason })),
-    );
+    expect(checkAllowDenyEntry(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 
   test("a key named __proto__ is a key like any other that is no argument", () => {
@@ -284,8 +274,6 @@ describe("a VIP employee", () => {
       ],
     ],
   ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
-    expect(checkVipEmployee(raw).failures).toEqual(
-      reasons.map(([property, reason]) => ({ property, reason })),
-    );
+    expect(checkVipEmployee(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 });

@@ -7,10 +7,7 @@ import { canonicalValue } from "../../../provider/settings/entry-value";
 describe("coveringValues", () => {
   it.each([
     ["host.wild.example", ["*.wild.example", "wild.example", "*.example", "example", "*"]],
-    [
-      "eve@mail.example",
-      ["*@mail.example", "mail.example", "*@*.example", "*.example", "example", "*@*", "*"],
-    ],
+    ["eve@mail.example", ["*@mail.example", "mail.example", "*@*.example", "*.example", "example", "*@*", "*"]],
     ["192.0.2.1", []],
     ["2001:db8::1", []],
   ])("names what covers %s, the most specific first", (value, covering) => {
@@ -59,9 +56,7 @@ describe("CoveredValues of ranges", () => {
 
 describe("CoveredValues of many addresses", () => {
   const ipv6 = (value: bigint): string =>
-    Array.from({ length: 8 }, (_, group) =>
-      ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),
-    ).join(":");
+    Array.from({ length: 8 }, (_, group) => ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16)).join(":");
   const near = fc.record({ base: fc.bigInt(0n, 2n ** 128n - 1n), bits: fc.integer({ min: 0, max: 127 }) });
 
   it("finds those between the bounds, as a comparison of each finds them", () => {
@@ -73,9 +68,7 @@ describe("CoveredValues of many addresses", () => {
         const asked = offsets
           .flatMap((offset) => [first + offset, first + size - 1n + offset])
           .filter((value) => value >= 0n && value < 2n ** 128n && !mapped(value));
-        const covered = new CoveredValues(asked.map(ipv6)).coveredBy(
-          `${canonicalValue(ipv6(first))}/${bits}`,
-        );
+        const covered = new CoveredValues(asked.map(ipv6)).coveredBy(`${canonicalValue(ipv6(first))}/${bits}`);
         const expected = asked.filter((value) => value >= first && value < first + size).map(ipv6);
         expect([...covered].sort()).toEqual(expected.sort());
       }),

@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  AllowDenyEntries,
-  type EntryChange,
-  type NewEntry,
-} from "../../../provider/client/allow-deny-entries";
+import { AllowDenyEntries, type EntryChange, type NewEntry } from "../../../provider/client/allow-deny-entries";
 import type { Transport } from "../../../provider/client/transport";
 import type { AllowDenyEntryInputs } from "../../../provider/settings/arguments";
 import {

@@ -16,8 +16,7 @@ function random(seed: string, alphabet: string, length: number): string {
 }
 
 const hex = (seed: string, length: number): string => random(seed, "0123456789abcdef", length);
-const uuid = (digits: string): string =>
-  digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+const uuid = (digits: string): string => digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 /** 2026-11-02T09:00:00Z: many entries are created in the same second. */
 const AT_MS = 1_793_610_000_000;
 const AT_HEX = AT_MS.toString(16).padStart(12, "0");
@@ -32,8 +31,7 @@ const UNIQUE: Readonly<Record<string, (at: number, run: string) => string>> = {
   "nanoid(12)": (at, run) => random(`${run}${at}`, NANOID, 12),
   "nanoid(21)": (at, run) => random(`${run}${at}`, NANOID, 21),
   ObjectId: (at, run) => `69070ed0${hex(run, 10)}${(0x9f_31a0 + at).toString(16)}`,
-  "ObjectId whose counter begins at 1": (at, run) =>
-    `69070ed0${hex(run, 10)}${(1 + at).toString(16).padStart(6, "0")}`,
+  "ObjectId whose counter begins at 1": (at, run) => `69070ed0${hex(run, 10)}${(1 + at).toString(16).padStart(6, "0")}`,
   snowflake: (at, run) =>
     String((BigInt(AT_MS - 1_288_834_974_657) << 22n) + (BigInt(run.length) << 12n) + BigInt(at * 7)),
   "prefixed hex of 12": (at, run) => `ent_${hex(`${run}${at}`, 12)}`,
@@ -54,8 +52,7 @@ const COUNTERS: Readonly<Record<string, (at: number) => string>> = {
   "in base 36": (at) => (at + 36 ** 3).toString(36),
   "in hex, padded": (at) => (at + 250).toString(16).padStart(16, "0"),
   "in the form of a UUID": (at) => `00000000-0000-4000-8000-${String(at + 1).padStart(12, "0")}`,
-  "in the form of a UUID, in hex": (at) =>
-    `00000000-0000-0000-0000-${(at + 4_000).toString(16).padStart(12, "0")}`,
+  "in the form of a UUID, in hex": (at) => `00000000-0000-0000-0000-${(at + 4_000).toString(16).padStart(12, "0")}`,
 };
 
 function kindOf(ids: readonly string[]): string {
@@ -72,15 +69,12 @@ function kindOf(ids: readonly string[]): string {
 }
 
 describe.each([2, 3, 5, 40, 500])("of %d entries", (count) => {
-  const idsOf = (idOf: (at: number) => string): string[] =>
-    Array.from({ length: count }, (_, at) => idOf(at));
+  const idsOf = (idOf: (at: number) => string): string[] => Array.from({ length: count }, (_, at) => idOf(at));
 
   it.each(Object.keys(UNIQUE))("takes ids of the kind %s for those of one tenant", (kind) => {
     // Two decimals, or two short ids, that are drawn at random can look like numbers that follow each other.
     if (count < 3 && /decimals|of 8|nanoid\((8|10)\)/.test(kind)) return;
-    const kinds = Array.from({ length: 40 }, (_, run) =>
-      kindOf(idsOf((at) => UNIQUE[kind]?.(at, `${run} `) ?? "")),
-    );
+    const kinds = Array.from({ length: 40 }, (_, run) => kindOf(idsOf((at) => UNIQUE[kind]?.(at, `${run} `) ?? "")));
     expect(new Set(kinds)).toEqual(new Set(["unique"]));
   });
 

@@ -47,10 +47,9 @@ const oddText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 /** Fields of a later release, by names that this one doesn't know. */
-const unknown = fc.option(
-  fc.dictionary(fc.constantFrom("tags", "seen by", "x"), oddText, { noNullPrototype: true }),
-  { nil: undefined },
-);
+const unknown = fc.option(fc.dictionary(fc.constantFrom("tags", "seen by", "x"), oddText, { noNullPrototype: true }), {
+  nil: undefined,
+});
 const entry = fc.record({
   list: fc.constantFrom("allow" as const, "deny" as const),
   value,
@@ -139,10 +138,7 @@ it.each([
   ["deny (risk accepted: :-\\) and C:\\\\x): y", { list: "deny", acceptRisk: ":-) and C:\\x", comment: "y" }],
   // A later release may add fields between brackets; this one keeps them.
   ["deny (tags: a, b): INC-7", { list: "deny", unknown: { tags: "a, b" }, comment: "INC-7" }],
-  [
-    "allow (risk accepted: x) (seen by: Dana)",
-    { list: "allow", acceptRisk: "x", unknown: { "seen by": "Dana" } },
-  ],
+  ["allow (risk accepted: x) (seen by: Dana)", { list: "allow", acceptRisk: "x", unknown: { "seen by": "Dana" } }],
 ])("the text %j means the same for ever", (text, parts) => {
   expect(textOfEntry(parts)).toBe(text);
   expect(readEntry("evil.example", text)).toEqual({

@@ -172,10 +172,7 @@ describe("the content of a VIP list", () => {
 
   it.each([
     [[[null]], "members[0] must be a mailbox or { email, comment }, not [null]"],
-    [
-      { "ceo@acme.example": [] },
-      'members["ceo@acme.example"] must be a mailbox or { email, comment }, not []',
-    ],
+    [{ "ceo@acme.example": [] }, 'members["ceo@acme.example"] must be a mailbox or { email, comment }, not []'],
     [
       { "ceo@acme.example": "(tags: a) Chief executive" },
       expect.stringContaining('"tags" is a field that this release doesn\'t know'),
@@ -187,16 +184,10 @@ describe("the content of a VIP list", () => {
   });
 
   it.each([
-    [
-      "an array of objects",
-      [{ email: "cfo@acme.example" }, { email: "CEO@acme.example", comment: "Chief executive" }],
-    ],
+    ["an array of objects", [{ email: "cfo@acme.example" }, { email: "CEO@acme.example", comment: "Chief executive" }]],
     ["an array of both", ["cfo@acme.example", { email: "ceo@acme.example", comment: "Chief executive" }]],
     ["a map of comments", { "CFO@acme.example": "", "ceo@acme.example": "Chief executive" }],
-    [
-      "a map of objects",
-      { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } },
-    ],
+    ["a map of objects", { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } }],
     ["its own keyed form", keyed],
   ])("%s comes to the same keyed form", (_what, content) => {
     const { inputs, failures } = members(content);
@@ -206,15 +197,7 @@ describe("the content of a VIP list", () => {
 
   it("every mistake is told at its place", () => {
     expect(
-      reasons(
-        members([
-          "ceo",
-          5,
-          { email: "a@acme.example", onDelete: "keep" },
-          "b@acme.example",
-          "B@acme.example",
-        ]),
-      ),
+      reasons(members(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"])),
     ).toEqual([
       'members[0].email "ceo" is not a mailbox: it has no @',
       "members[1] must be a mailbox or { email, comment }, not 5",
@@ -230,9 +213,7 @@ describe("the content of a VIP list", () => {
     expect(reasons(members([], { mode: "exclusive-allows" }))).toEqual([
       'mode can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
     ]);
-    expect(reasons(members([], { mode: "strict" }))).toEqual([
-      'mode must be "additive" or "exclusive", not "strict"',
-    ]);
+    expect(reasons(members([], { mode: "strict" }))).toEqual(['mode must be "additive" or "exclusive", not "strict"']);
   });
 
   it("can't be exclusive and keep what it removes", () => {
@@ -270,10 +251,7 @@ describe("options", () => {
   it("what is ignored can't be declared", () => {
     expect(
       reasons(
-        entries(
-          { "x.corp.example": "allow", "y.example": "deny" },
-          { ignore: ["*.corp.example", "allow:y.example"] },
-        ),
+        entries({ "x.corp.example": "allow", "y.example": "deny" }, { ignore: ["*.corp.example", "allow:y.example"] }),
       ),
     ).toEqual([
       'ignore holds "*.corp.example", which names what is declared too (allow x.corp.example). What is ignored is never touched: narrow the pattern, or take the declaration away',
@@ -355,8 +333,7 @@ describe("what a preview does not know yet", () => {
       failures: [],
     });
     expect(
-      entries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN })
-        .failures,
+      entries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN }).failures,
     ).toEqual([]);
   });
 
@@ -395,11 +372,7 @@ describe("risky entries of a list", () => {
         { list: "allow", value: "10.0.0.1", verdictScope: "graymail" },
         { list: "deny", value: "ceo@acme.example", comment: UNKNOWN },
       ]),
-    ).toEqual([
-      "entries[1] allow-free-mail",
-      "entries[2] allow-private-address",
-      "entries[3] deny-own-domain",
-    ]);
+    ).toEqual(["entries[1] allow-free-mail", "entries[2] allow-private-address", "entries[3] deny-own-domain"]);
     const risky = { "acme-login.example": "allow: why", "evil.example": "deny", "gmail.com": "deny" };
     const told = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
     expect(places(risky)).toEqual(told);
@@ -432,9 +405,7 @@ describe("risky entries of a list", () => {
     expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: true }]))).toEqual([
       "entries[0].acceptRisk must be text, not true",
     ]);
-    expect(places({ "gmail.com": "allow (risk accepted: )" })).toEqual([
-      'entries["gmail.com"] allow-free-mail',
-    ]);
+    expect(places({ "gmail.com": "allow (risk accepted: )" })).toEqual(['entries["gmail.com"] allow-free-mail']);
     expect(reasons(check({ "gmail.com": "allow (risk accepted: a) b)" }))).toEqual([
       'entries["gmail.com"] is "allow (risk accepted: a) b)"; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)',
     ]);

@@ -1,13 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import {
-  explainVipMode,
-  isLooserMode,
-  LIST_MODES,
-  prunes,
-  prunesAny,
-} from "../../../provider/settings/list-mode";
+import { explainVipMode, isLooserMode, LIST_MODES, prunes, prunesAny } from "../../../provider/settings/list-mode";
 
 const LISTS = ["allow", "deny", undefined];
 const PROVIDER = join(__dirname, "../../../provider");
@@ -33,8 +27,7 @@ it("explains why VIPs can't have the mode of allows", () => {
   expect(explainVipMode("exclusive-allows")).toBe(
     'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
   );
-  for (const mode of ["additive", "exclusive", "strict", undefined])
-    expect(explainVipMode(mode)).toBeUndefined();
+  for (const mode of ["additive", "exclusive", "strict", undefined]) expect(explainVipMode(mode)).toBeUndefined();
 });
 
 it("no other module knows which mode prunes", () => {

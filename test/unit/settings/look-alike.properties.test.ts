@@ -8,9 +8,7 @@ import { OwnDomains } from "../../../provider/settings/own-domains";
 const letters = "abcdefghijklmnopqrstuvwxyz";
 /** Names without what looks like one letter, for which each letter stands for itself. */
 const nameOf = (minLength: number, maxLength = 12) =>
-  fc
-    .string({ unit: fc.constantFrom(...letters), minLength, maxLength })
-    .filter((name) => !/rn|vv/.test(name));
+  fc.string({ unit: fc.constantFrom(...letters), minLength, maxLength }).filter((name) => !/rn|vv/.test(name));
 /** None of them has public suffixes of its own below it. */
 const suffix = fc.constantFrom("example", "test", "co.uk", "edu");
 
@@ -60,13 +58,7 @@ it("the same name under another suffix, and one with words added, is a look-alik
   fc.assert(
     fc.property(nameOf(4), suffix, suffix, nameOf(1), (name, one, other, word) => {
       if (one !== other) expect(isTaken(`${name}.${other}`, `${name}.${one}`)).toBe(true);
-      for (const added of [
-        `${name}-${word}`,
-        `${word}-${name}`,
-        `${name}-login`,
-        `${name}login`,
-        `secure${name}`,
-      ]) {
+      for (const added of [`${name}-${word}`, `${word}-${name}`, `${name}-login`, `${name}login`, `secure${name}`]) {
         expect([added, isTaken(`${added}.${other}`, `${name}.${one}`)]).toEqual([added, true]);
       }
     }),

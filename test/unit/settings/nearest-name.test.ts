@@ -15,12 +15,9 @@ it.each([
   expect(nearestName(written, KNOWN)).toBe(meant);
 });
 
-it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])(
-  "%s is near to nothing",
-  (written) => {
-    expect(nearestName(written, KNOWN, {})).toBeUndefined();
-  },
-);
+it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])("%s is near to nothing", (written) => {
+  expect(nearestName(written, KNOWN, {})).toBeUndefined();
+});
 
 it("a name that differs in its number alone is another thing, and no slip", () => {
   expect(nearestName("t031.yaml", ["t001.yaml", "t030.yaml"])).toBeUndefined();

@@ -63,12 +63,8 @@ describe("confirmRemovals", () => {
   it("is good for one run, and the other remedies are for the next", () => {
     const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
     expect(used).toContain("maxRemovalFraction: 1");
-    expect(
-      guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 }),
-    ).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain(
-      "good for one run only",
-    );
+    expect(guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 })).toBeUndefined();
+    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("good for one run only");
     expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
     expect(guard(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
   });

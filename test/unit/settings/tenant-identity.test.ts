@@ -13,11 +13,7 @@ function entry(id: string, value: string, created_at = "2026-11-02T09:00:00Z"): 
   return { id, value, entry_type: "domain", created_at, created_by: "ci" };
 }
 
-function reading(
-  rows: readonly IdentifyingEntry[],
-  mailboxes: readonly string[] = [],
-  address = AT,
-): TenantIdentity {
+function reading(rows: readonly IdentifyingEntry[], mailboxes: readonly string[] = [], address = AT): TenantIdentity {
   return identityOf(address, { rows, mailboxes });
 }
 
@@ -29,9 +25,9 @@ const UUID = "7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8";
 
 it("groups tenants that hold an entry of the same random id and creation date", () => {
   const held = entry(UUID, "evil.example");
-  expect(
-    same({ a: reading([held]), b: reading([]), c: reading([held]), d: reading([held], ["x@d.example"]) }),
-  ).toEqual([["a", "c", "d"]]);
+  expect(same({ a: reading([held]), b: reading([]), c: reading([held]), d: reading([held], ["x@d.example"]) })).toEqual(
+    [["a", "c", "d"]],
+  );
 });
 
 it("groups nothing where the creation dates of the same ids differ", () => {

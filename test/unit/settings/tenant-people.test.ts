@@ -39,10 +39,7 @@ describe("people", () => {
     // Everybody can have a mailbox there, or a domain below it.
     [["a@gmail.com", "a@co.uk", "a@github.io", "a@acme.example"], ["acme.example"]],
     // A guest's.
-    [
-      [...Array.from({ length: 19 }, (_, index) => `p${index}@acme.example`), "x@partner.example"],
-      ["acme.example"],
-    ],
+    [[...Array.from({ length: 19 }, (_, index) => `p${index}@acme.example`), "x@partner.example"], ["acme.example"]],
   ])("who have the mailboxes %j most likely share %j", (mailboxes, likely) => {
     expect(likelyOwnDomains(mailboxes)).toEqual(likely);
   });
@@ -61,11 +58,7 @@ describe("people", () => {
     const says = (value: string, name?: string) =>
       acceptsEmptyTenant({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, name);
     expect([says("true"), says("1"), says("acme"), says("")]).toEqual([true, true, false, false]);
-    expect([says("acme, t1", "acme"), says("acme, t1", "t1"), says("true", "acme")]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect([says("acme, t1", "acme"), says("acme, t1", "t1"), says("true", "acme")]).toEqual([true, true, false]);
   });
 
   it("are no strangers where one of them is known, or nobody is seen", () => {

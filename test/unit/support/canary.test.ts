@@ -69,9 +69,7 @@ describe("a part of the key is found wherever it stands, written as", () => {
     fc.assert(
       fc.property(part, around, around, fc.constantFrom("", "x", "xy"), (text, before, after, shift) => {
         // A part of a longer text begins in any place of a group of base64.
-        const bytes = [before, write(`${shift}${text}`), [...after].reverse().join("")].map((one) =>
-          Buffer.from(one),
-        );
+        const bytes = [before, write(`${shift}${text}`), [...after].reverse().join("")].map((one) => Buffer.from(one));
         expect(canary.find("here", Buffer.concat(bytes))).not.toEqual([]);
       }),
       { numRuns: 60 },
@@ -81,13 +79,10 @@ describe("a part of the key is found wherever it stands, written as", () => {
 
 test("in any other text nothing is found", () => {
   fc.assert(
-    fc.property(
-      fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.base64String(), fc.json()),
-      (text) => {
-        expect(canary.find("here", text)).toEqual([]);
-        for (const write of Object.values(WAYS)) expect(canary.find("here", write(text))).toEqual([]);
-      },
-    ),
+    fc.property(fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.base64String(), fc.json()), (text) => {
+      expect(canary.find("here", text)).toEqual([]);
+      for (const write of Object.values(WAYS)) expect(canary.find("here", write(text))).toEqual([]);
+    }),
     { numRuns: 15 },
   );
   expect(canary.find("here", canary.key.slice(0, PART - 1))).toEqual([]);

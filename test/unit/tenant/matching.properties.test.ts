@@ -40,9 +40,7 @@ it("finds an entry by what it is about, and by its id only among those", () => {
       const key = naturalKey(query.entryType, query.value);
       const ofValue = all.filter((row) => keyOfValue(row) === key);
       const own = ofValue.find(({ id }) => id === query.id);
-      const ofScope = ofValue.filter(
-        ({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope,
-      );
+      const ofScope = ofValue.filter(({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope);
       const onList = ofScope.filter(({ list }) => list === query.list);
       if (own !== undefined) expect(found).toBe(own);
       else if (ofScope.length === 0) expect(found).toBeUndefined();

@@ -144,9 +144,7 @@ it("asks a second reading about what one of several pages misses, once for all w
     { id: "1", value: "a" },
     { id: "2", value: "b" },
   ]);
-  const [two, ...gone] = await Promise.all(
-    ["2", "3", "4", "5"].map((id) => snapshot.secondOpinion(misses(id))),
-  );
+  const [two, ...gone] = await Promise.all(["2", "3", "4", "5"].map((id) => snapshot.secondOpinion(misses(id))));
   expect(two?.get("2")).toBeDefined();
   expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);

@@ -1,10 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  type AddVipResult,
-  BadRequestError,
-  NotInOrganizationError,
-  ServerError,
-} from "../../../provider/client";
+import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError } from "../../../provider/client";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
 import { turn, VirtualTime } from "../../support/virtual-time";
 
@@ -129,9 +124,7 @@ it("sends one mailbox once, and answers all who asked for it", async () => {
     already_vip: ["Ruth@ACME.example"],
     not_in_org: [],
   }));
-  const all = Promise.all(
-    ["ruth@acme.example", "RUTH@acme.example"].map((email) => batches.add(email, "CEO")),
-  );
+  const all = Promise.all(["ruth@acme.example", "RUTH@acme.example"].map((email) => batches.add(email, "CEO")));
   await time.endGathering();
   const answer = { added: [], already_vip: ["Ruth@ACME.example"], not_in_org: [] };
   expect(await all).toEqual([answer, answer]);
@@ -140,9 +133,7 @@ it("sends one mailbox once, and answers all who asked for it", async () => {
 
 it("rejects outsiders each with its own address, and sends the rest once again", async () => {
   const { batches, time, sent } = harness(refusing([person(1), person(3)]));
-  const all = Promise.allSettled(
-    ["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")),
-  );
+  const all = Promise.allSettled(["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")));
   await time.endGathering();
   const results = await all;
   expect(results.map(({ status }) => status)).toEqual([
@@ -199,11 +190,7 @@ it("fails all with a refusal that names nobody of the batch", async () => {
   const { batches, time, sent } = harness(() => Promise.reject(refusal));
   const all = Promise.allSettled(people(3).map((email) => batches.add(email, "x")));
   await time.endGathering();
-  expect((await all).map((one) => one.status === "rejected" && one.reason === refusal)).toEqual([
-    true,
-    true,
-    true,
-  ]);
+  expect((await all).map((one) => one.status === "rejected" && one.reason === refusal)).toEqual([true, true, true]);
   expect(sent).toHaveLength(1);
 });
 

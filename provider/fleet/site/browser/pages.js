@@ -18,8 +18,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /** @param {string} name @param {() => void} told */
   const onChoice = (name, told) => {
-    for (const button of document.querySelectorAll(`input[name="${name}"]`))
-      button.addEventListener("change", told);
+    for (const button of document.querySelectorAll(`input[name="${name}"]`)) button.addEventListener("change", told);
   };
 
   /** @param {number} count @param {string} one */
@@ -104,11 +103,7 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     const show = async () => {
       const typed = field.value;
-      history.replaceState(
-        null,
-        "",
-        typed.trim() === "" ? location.pathname : `#${encodeURIComponent(typed)}`,
-      );
+      history.replaceState(null, "", typed.trim() === "" ? location.pathname : `#${encodeURIComponent(typed)}`);
       if (typed.trim() === "") {
         results.replaceChildren();
         status.textContent = "";
@@ -137,9 +132,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const isElsewhere =
         many === 0 &&
         list !== "" &&
-        Object.values(fleetSearch.search(index, typed)).some(
-          (some) => Array.isArray(some) && some.length > 0,
-        );
+        Object.values(fleetSearch.search(index, typed)).some((some) => Array.isArray(some) && some.length > 0);
       const nothing = isElsewhere
         ? "Nothing on the list that is chosen; choose All to see where else it is."
         : "Nothing: no file that can be used declares it, and no tenant that was read holds it.";
@@ -316,11 +309,7 @@ document.addEventListener("DOMContentLoaded", () => {
     );
     const facts = factsOf(entry);
     const ends =
-      entry.expires === ""
-        ? "no end is given"
-        : entry.expires === "never"
-          ? "never ends"
-          : `until ${entry.expires}`;
+      entry.expires === "" ? "no end is given" : entry.expires === "never" ? "never ends" : `until ${entry.expires}`;
     const shown = holders.slice(0, 1_000);
     const hasMail = shown.some(({ tenant }) => tenant.mail !== undefined);
     const rows = shown.map(({ tenant, what, by, at, mail }) =>
@@ -358,11 +347,7 @@ document.addEventListener("DOMContentLoaded", () => {
           "table",
           {},
           el("caption", {}, caption),
-          el(
-            "thead",
-            {},
-            el("tr", {}, th("Tenant"), th("There"), th("Made"), ...(hasMail ? [th("Its mail")] : [])),
-          ),
+          el("thead", {}, el("tr", {}, th("Tenant"), th("There"), th("Made"), ...(hasMail ? [th("Its mail")] : []))),
           el("tbody", {}, ...rows),
         ),
       ),

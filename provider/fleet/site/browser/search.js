@@ -76,15 +76,11 @@ const fleetSearch = (() => {
   /** An address as a number, an IPv4-mapped one as the IPv4 address; undefined for all else. @param {string} text */
   const addressOf = (text) => {
     const v4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
-    if (v4 !== null)
-      return { bits: 32, value: v4.slice(1).reduce((sum, one) => sum * 256n + BigInt(one), 0n) };
+    if (v4 !== null) return { bits: 32, value: v4.slice(1).reduce((sum, one) => sum * 256n + BigInt(one), 0n) };
     if (!/^[0-9a-f:]+$/.test(text) || !/:.*:/.test(text)) return undefined;
     const [left = [], right] = text.split("::").map((half) => half.split(":").filter((one) => one !== ""));
     const zeros = right === undefined ? [] : new Array(Math.max(0, 8 - left.length - right.length)).fill("0");
-    const value = [...left, ...zeros, ...(right ?? [])].reduce(
-      (sum, one) => sum * 65536n + BigInt(`0x${one}`),
-      0n,
-    );
+    const value = [...left, ...zeros, ...(right ?? [])].reduce((sum, one) => sum * 65536n + BigInt(`0x${one}`), 0n);
     return value >> 32n === 0xffffn ? { bits: 32, value: value & 0xffffffffn } : { bits: 128, value };
   };
 
@@ -102,8 +98,7 @@ const fleetSearch = (() => {
   const above = (value) => {
     const at = value.lastIndexOf("@");
     const labels = value.slice(at + 1).split(".");
-    if (labels.some((label) => !/^[\p{L}\p{N}_-]+$/u.test(label)) || /^\d+$/.test(labels.at(-1) ?? ""))
-      return [];
+    if (labels.some((label) => !/^[\p{L}\p{N}_-]+$/u.test(label)) || /^\d+$/.test(labels.at(-1) ?? "")) return [];
     const domains = labels.map((_, index) => labels.slice(index).join("."));
     const [own = "", ...parents] = domains;
     const isMailbox = at >= 0;
@@ -145,8 +140,8 @@ const fleetSearch = (() => {
     const covering =
       wanted === ""
         ? []
-        : [...above(value), ...including.flatMap(({ number }) => entries[number]?.value ?? [])].flatMap(
-            (covers) => ofValue(covers),
+        : [...above(value), ...including.flatMap(({ number }) => entries[number]?.value ?? [])].flatMap((covers) =>
+            ofValue(covers),
           );
     /** @type {number[]} */
     const containing = [];

@@ -40,9 +40,7 @@ const fleetSite = (() => {
     }
     for (const [index, row] of rows.entries()) {
       const told = Object.fromEntries(fields.map((field, at) => [field, row[at] ?? ""]));
-      entries[first + index] = /** @type {Entry} */ (
-        /** @type {unknown} */ ({ ...told, number: first + index })
-      );
+      entries[first + index] = /** @type {Entry} */ (/** @type {unknown} */ ({ ...told, number: first + index }));
     }
   };
 

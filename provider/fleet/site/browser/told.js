@@ -37,11 +37,7 @@ const fleetTold = (() => {
 
   /** @param {Entry} entry @param {string} root */
   const valueLink = ({ value, unicode, type, scope }, root) => {
-    const link = el(
-      "a",
-      { class: "value", href: `${root}entry.html#${encodeURIComponent(value)}` },
-      bdi(value),
-    );
+    const link = el("a", { class: "value", href: `${root}entry.html#${encodeURIComponent(value)}` }, bdi(value));
     const kind = [
       type === "" || type === "domain" ? "" : type === "ip" ? "IP address" : type.replaceAll("_", " "),
       scope,
@@ -128,13 +124,7 @@ const fleetTold = (() => {
       const more = some.length > 8 ? ` and ${some.length - 8} more` : "";
       const many = `${some.length.toLocaleString("en-US")} ${some.length === 1 ? "tenant" : "tenants"}`;
       const said = what === "" ? `in ${many}: ` : `${what}, ${many}: `;
-      return el(
-        "p",
-        { class: what === "" || what === WHATS["ignored"] ? "who" : "who odd" },
-        said,
-        ...named,
-        more,
-      );
+      return el("p", { class: what === "" || what === WHATS["ignored"] ? "who" : "who odd" }, said, ...named, more);
     });
     const facts = factsOf(entry);
     const { expires, place } = entry;

@@ -41,14 +41,7 @@ export type EntryRow = readonly string[];
  * same, but the files leave it alone. `changed`, `missing`: somebody changed it at the tenant. `to-change`, `to-add`: the files have
  * changed, and no rollout has applied them yet.
  */
-export type UnlikeWhat =
-  | "undeclared"
-  | "ignored"
-  | "leaving"
-  | "changed"
-  | "missing"
-  | "to-change"
-  | "to-add";
+export type UnlikeWhat = "undeclared" | "ignored" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
 
 /** An entry that a tenant holds differently: its number, the kind of difference, and the author and the time if they are known. */
 export type Unlike = readonly [entry: number, what: UnlikeWhat, by: string, at: string];
@@ -85,10 +78,7 @@ export class EntryStore {
       name,
       [...entries, ...vips].map((one) => this.#store(buildDeclaredRow(one), one.place.file, one.place.line)),
     );
-    const keys = [
-      ...entries.map(({ list, key }) => `${list} ${key}`),
-      ...vips.map(({ key }) => `vip ${key}`),
-    ];
+    const keys = [...entries.map(({ list, key }) => `${list} ${key}`), ...vips.map(({ key }) => `vip ${key}`)];
     this.#pendingKeys.set(name, new Set(keys));
   }
 
@@ -101,12 +91,7 @@ export class EntryStore {
       for (const one of rows) {
         const { list, value, verdict_scope: scope, created_by: by, created_at: at } = one;
         if (declared.has(`${list} ${key}`)) continue;
-        const row = buildUndeclaredRow(
-          list,
-          canonicalValue(value),
-          scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
-          one,
-        );
+        const row = buildUndeclaredRow(list, canonicalValue(value), scope === DEFAULT_VERDICT_SCOPE ? "" : scope, one);
         undeclared.push([this.#store(row, "", 0), "ignored", formatField(by), formatTime(at ?? "")]);
       }
     }
@@ -219,13 +204,7 @@ export class EntryStore {
   }
 
   /** The differences that the status reports as drift, behind or unattributed. */
-  #getReportedDeviations({
-    name,
-    standing,
-    drift,
-    behind,
-    unattributed = [],
-  }: TenantStatus): readonly Unlike[] {
+  #getReportedDeviations({ name, standing, drift, behind, unattributed = [] }: TenantStatus): readonly Unlike[] {
     if (drift.length + behind.length + unattributed.length === 0) return [];
     const isUndeployed = standing !== "not-known";
     const declared = new Map(
@@ -315,12 +294,7 @@ function formatTime(time: string): string {
 }
 
 /** A row for an actual entry that no file declares in this form. */
-function buildUndeclaredRow(
-  list: string,
-  value: string,
-  scope: string | undefined,
-  held: object = {},
-): EntryRow {
+function buildUndeclaredRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
   return buildRow({ ...sentOf(held), list, value, scope });
 }
 

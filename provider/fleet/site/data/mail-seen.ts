@@ -28,9 +28,7 @@ export function mailSeenOf(base: EvidenceBase, list: string, value: string): str
   const evidence = threats.length + reports.length === 0 ? undefined : evidenceOf(base, subject);
   if (evidence === undefined) return undefined;
   const { verdicts, last, recipientCount, vipCount } = evidence;
-  const verdictTexts = verdicts
-    .slice(0, MAX_VERDICTS)
-    .map(({ name, count }) => `${count} ${excerpt(name, 40)}`);
+  const verdictTexts = verdicts.slice(0, MAX_VERDICTS).map(({ name, count }) => `${count} ${excerpt(name, 40)}`);
   const otherCount = verdicts.length - verdictTexts.length;
   const parts = [
     ...(evidence.threats === 0

@@ -38,9 +38,7 @@ export function runOf({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
     format: RUN_FORMAT,
     at,
     tenants: tenants.length,
-    standings: Object.fromEntries(
-      [...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length]),
-    ),
+    standings: Object.fromEntries([...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length])),
     drift: tenants.reduce((sum, { drift }) => sum + drift.length, 0),
     ends: ends.filter(({ isOver }) => !isOver).length,
     over: ends.filter(({ isOver }) => isOver).length,
@@ -74,8 +72,7 @@ const MAX_DAILY_RUNS = 400;
  */
 export function keptRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
   const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
-  const isRecent = ({ at }: SiteRun): boolean =>
-    Date.parse(run.at) - Date.parse(at) <= FULL_HISTORY_DAYS * DAY_MS;
+  const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= FULL_HISTORY_DAYS * DAY_MS;
   const daily = byTime.filter(
     (one, index) => !isRecent(one) && byTime[index + 1]?.at.slice(0, 10) !== one.at.slice(0, 10),
   );
@@ -89,8 +86,7 @@ export function runFile({ at }: SiteRun): string {
 
 /** Finds the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined if it was in step. */
 export function sinceWhen(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
-  const getRunStatus = ({ off }: SiteRun) =>
-    STANDINGS.find((standing) => off[standing]?.includes(name) === true);
+  const getRunStatus = ({ off }: SiteRun) => STANDINGS.find((standing) => off[standing]?.includes(name) === true);
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);
   if (currentStatus === undefined) return undefined;

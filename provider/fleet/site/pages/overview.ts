@@ -54,13 +54,9 @@ function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
               ? ["running", behindCount > 0 ? "Behind their files" : "Never rolled out"]
               : ["none", "In step"];
   const facts = [
-    ...(riskyCount > 0
-      ? [`${counted(riskyCount, "tenant")} with something risky that no file declares`]
-      : []),
+    ...(riskyCount > 0 ? [`${counted(riskyCount, "tenant")} with something risky that no file declares`] : []),
     ...(driftedCount > 0 ? [`${number(driftedCount)} drifted`] : []),
-    ...(unknownCount > 0
-      ? [`${number(unknownCount)} of which it is not known here whether they drifted`]
-      : []),
+    ...(unknownCount > 0 ? [`${number(unknownCount)} of which it is not known here whether they drifted`] : []),
     ...(behindCount > 0 ? [`${number(behindCount)} behind`] : []),
     ...(neverCount > 0 ? [`${number(neverCount)} never rolled out`] : []),
     ...(unreadCount > 0 ? [`${number(unreadCount)} not read`] : []),
@@ -113,8 +109,7 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
           {
             name: "not read",
             values: valuesOverTime(
-              ({ standings: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) =>
-                key + unreachable + unusable,
+              ({ standings: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) => key + unreachable + unusable,
             ),
           },
         ])}${lineChart("What waits for a person", times, [

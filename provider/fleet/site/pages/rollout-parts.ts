@@ -49,9 +49,7 @@ export class PageLinks {
   tenants(names: readonly string[]): Html {
     return html`${names.map((name, index) => {
       const label = html`<bdi>${excerpt(name)}</bdi>`;
-      const link = this.#tenants.has(name)
-        ? html`<a href="${this.#root}${tenantPage(name)}">${label}</a>`
-        : label;
+      const link = this.#tenants.has(name) ? html`<a href="${this.#root}${tenantPage(name)}">${label}</a>` : label;
       return html`${index === 0 ? "" : ", "}${link}`;
     })}`;
   }
@@ -116,9 +114,7 @@ export function timeline(report: RolloutReport): Html {
     wave,
     ...getWaveSpan(wave, times.get(wave.name)?.lastAt),
   }));
-  const started = waveSpans.flatMap(({ from, soaked }) =>
-    from === undefined ? [] : [[from, soaked] as const],
-  );
+  const started = waveSpans.flatMap(({ from, soaked }) => (from === undefined ? [] : [[from, soaked] as const]));
   const first = Math.min(...started.map(([from]) => from));
   const totalMs = Math.max(1, Math.max(...started.map(([, until]) => until)) - first);
   const formatPercent = (ms: number): string => `${((ms / totalMs) * 100).toFixed(2)}%`;

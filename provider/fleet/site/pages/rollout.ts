@@ -11,15 +11,7 @@ import { type RolloutWords, rolloutWords } from "../../../rollout/report/state-w
 import { plannedText, taskWords, toldRollout, touchedWords } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
 import { rolloutPage } from "./paths";
-import {
-  changeHtml,
-  commitWords,
-  PageLinks,
-  plannedBy,
-  prunedWords,
-  startWords,
-  timeline,
-} from "./rollout-parts";
+import { changeHtml, commitWords, PageLinks, plannedBy, prunedWords, startWords, timeline } from "./rollout-parts";
 import { type Shell, shellPage } from "./shell";
 
 /** The data of a rollout's page. */
@@ -110,16 +102,12 @@ function renderSkipped({ skipped = [] }: RolloutReport): Html | undefined {
 const MAX_CHANGES = 500;
 
 function renderRolloutChanges({ report, tenants }: ShownRollout, links: PageLinks): Html {
-  const changedTenants = new Set(
-    report.tenants.filter(({ state }) => state === "done").map(({ name }) => name),
-  );
+  const changedTenants = new Set(report.tenants.filter(({ state }) => state === "done").map(({ name }) => name));
   const [appliedChanges, otherChanges] = [true, false].map((isChanged) =>
     sharedChanges(tenants.filter(({ name }) => changedTenants.has(name) === isChanged)),
   );
   return html`<section id="changes"><h2>Changes</h2>${
-    changedTenants.size === 0
-      ? html`<p>No tenant was changed.</p>`
-      : renderChangeList(appliedChanges ?? [], links)
+    changedTenants.size === 0 ? html`<p>No tenant was changed.</p>` : renderChangeList(appliedChanges ?? [], links)
   }</section>${
     (otherChanges ?? []).length === 0
       ? ""
@@ -182,11 +170,7 @@ ${changedTenants.map((tenant) => renderTenantRow(tenant, stateLabels, links))}</
   }</section>`;
 }
 
-function renderTenantRow(
-  tenant: TenantReport,
-  { tenants: stateLabels }: RolloutWords,
-  links: PageLinks,
-): Html {
+function renderTenantRow(tenant: TenantReport, { tenants: stateLabels }: RolloutWords, links: PageLinks): Html {
   const { name, wave, state, error, durationMs } = tenant;
   const changes = plannedText(tenant);
   return html`<tr><td data-label="Tenant">${links.tenants([name])}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Outcome"><span><span class="state is-${state}">${stateLabels[state].word}</span>${

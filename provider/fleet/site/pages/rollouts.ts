@@ -26,11 +26,7 @@ import { type Shell, shellPage } from "./shell";
  *
  * @param tenants the names of the tenants that have a page.
  */
-export function rolloutsPage(
-  layout: Shell,
-  recent: RecentRollouts | undefined,
-  tenants: ReadonlySet<string>,
-): string {
+export function rolloutsPage(layout: Shell, recent: RecentRollouts | undefined, tenants: ReadonlySet<string>): string {
   const { rollouts = [], older = 0 } = recent ?? {};
   const links = new PageLinks(rollouts, tenants);
   return shellPage(layout, {

@@ -39,8 +39,7 @@ export function shellPage(
 ): string {
   const root = path.includes("/") ? "../" : "";
   const links = NAVIGATION_PAGES.map(
-    ([file, name]) =>
-      html`<a href="${root}${file}"${file === path ? html` aria-current="page"` : ""}>${name}</a>`,
+    ([file, name]) => html`<a href="${root}${file}"${file === path ? html` aria-current="page"` : ""}>${name}</a>`,
   );
   return sitePage({
     title: `${title} · ${status.project}`,
@@ -78,19 +77,15 @@ export function sectionHtml(
   { tenants: allTenants }: FleetStatus,
   maxPoints = points.length,
 ): Html {
-  return renderPoints(
-    title,
-    points.slice(0, maxPoints),
-    [...points.slice(maxPoints), ...hidden],
-    ({ tenants }) =>
-      tenants.length === allTenants.length && allTenants.length > MIN_ALL_TENANTS
-        ? html`<p>in all ${number(allTenants.length)} tenants</p>`
-        : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
-            .slice(0, NAMED_TO_ACT)
-            .map(
-              (name, index) =>
-                html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
-            )}${tenants.length > NAMED_TO_ACT ? ` and ${number(tenants.length - NAMED_TO_ACT)} more` : ""}</p>`,
+  return renderPoints(title, points.slice(0, maxPoints), [...points.slice(maxPoints), ...hidden], ({ tenants }) =>
+    tenants.length === allTenants.length && allTenants.length > MIN_ALL_TENANTS
+      ? html`<p>in all ${number(allTenants.length)} tenants</p>`
+      : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
+          .slice(0, NAMED_TO_ACT)
+          .map(
+            (name, index) =>
+              html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
+          )}${tenants.length > NAMED_TO_ACT ? ` and ${number(tenants.length - NAMED_TO_ACT)} more` : ""}</p>`,
   );
 }
 

@@ -5,13 +5,7 @@ import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
 import { TENANT_STATES } from "../../../rollout/report/state-words";
 import { plannedText } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
-import type {
-  FleetEnd,
-  FleetFinding,
-  FleetStanding,
-  FleetStatus,
-  TenantStatus,
-} from "../../status/status-schema";
+import type { FleetEnd, FleetFinding, FleetStanding, FleetStatus, TenantStatus } from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
 import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "../data/entry-store";
 import type { MailSeen } from "../data/mail-seen";
@@ -75,9 +69,7 @@ ${toldStatus(tenantStatus).sections.map(ownSectionHtml)}
       "Why",
       "Ends",
       "Declared at",
-    ].map(
-      (name) => html`<th scope="col">${name}</th>`,
-    )}</tr></thead><tbody id="entries"></tbody></table></div>
+    ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody id="entries"></tbody></table></div>
 <button type="button" id="more" hidden>Show more</button></section>
 ${renderRolloutHistory(history)}
 <script type="application/json" id="own">${new Html(scriptJson(scriptData))}</script>`,
@@ -105,9 +97,7 @@ function formatTenantHeadline({ tenant, runs }: TenantPage): Words {
   if (error !== undefined) return [sentence(error.message), ...sinceText];
   const parts = [
     ...(drift.length > 0 ? [`${counted(drift.length, "entry", "entries")} changed past its files`] : []),
-    ...(behind.length > 0
-      ? [`${counted(behind.length, "entry", "entries")} that no rollout has brought`]
-      : []),
+    ...(behind.length > 0 ? [`${counted(behind.length, "entry", "entries")} that no rollout has brought`] : []),
     ...(unattributed.length > 0
       ? [
           `${counted(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "and it is not known here since when" : "before any rollout"}`,

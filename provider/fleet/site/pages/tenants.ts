@@ -9,9 +9,7 @@ import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 /** Renders all tenants, the worst first. */
 export function tenantsPage(layout: Shell): string {
   const { tenants } = layout.status;
-  const sorted = tenants.toSorted(
-    (one, other) => STANDINGS.indexOf(one.standing) - STANDINGS.indexOf(other.standing),
-  );
+  const sorted = tenants.toSorted((one, other) => STANDINGS.indexOf(one.standing) - STANDINGS.indexOf(other.standing));
   return shellPage(layout, {
     title: "Tenants",
     path: "tenants.html",

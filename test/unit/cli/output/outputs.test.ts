@@ -12,12 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import {
-  type Format,
-  type Output,
-  type OutputOptions,
-  readOutputs,
-} from "../../../../provider/cli/output/outputs";
+import { type Format, type Output, type OutputOptions, readOutputs } from "../../../../provider/cli/output/outputs";
 import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
 
 const FORMATS = ["text", "markdown", "json"] as const;
@@ -35,9 +30,7 @@ afterEach(() => {
 
 /** Each output as `format:place`, with the file's bare name. */
 function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
-  const placed = (options.output ?? []).map((one) =>
-    one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${folder}/$2`),
-  );
+  const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${folder}/$2`));
   const given = options.output === undefined ? options : { ...options, output: placed };
   return readOutputs(given, FORMATS, stdoutUse).map(
     ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${folder}/`, "") : to}`,
@@ -47,11 +40,7 @@ function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: stri
 it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
   ["text to stdout by default", {}, ["text:stdout"]],
   ["the format to stdout", { format: "json" }, ["json:stdout"]],
-  [
-    "the format to a file, and text to stdout",
-    { format: "json", output: ["a.out"] },
-    ["json:a.out", "text:stdout"],
-  ],
+  ["the format to a file, and text to stdout", { format: "json", output: ["a.out"] }, ["json:a.out", "text:stdout"]],
   ["the format of the extension", { output: ["a.md"] }, ["markdown:a.md", "text:stdout"]],
   ["the format before the file", { output: ["json=a.out"] }, ["json:a.out", "text:stdout"]],
   [
@@ -60,11 +49,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
     ["json:a.md", "text:stdout"],
   ],
   ["several files", { output: ["markdown=a", "b.json"] }, ["markdown:a", "json:b.json", "text:stdout"]],
-  [
-    "a file beside the printed format",
-    { format: "markdown", output: ["json=a"] },
-    ["json:a", "markdown:stdout"],
-  ],
+  ["a file beside the printed format", { format: "markdown", output: ["json=a"] }, ["json:a", "markdown:stdout"]],
   ["no text beside an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
   ["the format to -", { format: "json", output: ["-"] }, ["json:stdout"]],
   ["text to -", { output: ["-"] }, ["text:stdout"]],
@@ -80,11 +65,7 @@ it("takes a name with an equals sign for a file when a path begins it", () => {
 });
 
 it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
-  [
-    "an unknown format",
-    { output: ["jsn=a"] },
-    /no format "jsn" .* it has text, markdown, json\. Did you mean json\?$/,
-  ],
+  ["an unknown format", { output: ["jsn=a"] }, /no format "jsn" .* it has text, markdown, json\. Did you mean json\?$/],
   ["another command's format", { output: ["csv=a"] }, /no format "csv" .* it has text, markdown, json\.$/],
   ["another command's extension", { output: ["a.html"] }, /no format "html"/],
   [

@@ -14,8 +14,7 @@ const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = 
   "expired lines": (hosts) =>
     `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    expires: 2026-01-31\n`).join("")}`,
   brackets: (hosts) => `version: 1\ndeny: [${hosts.join(", ")}]\n`,
-  JSON: (hosts) =>
-    JSON.stringify({ version: 1, deny: hosts.map((value) => ({ value, ticket: "INC-1" })) }, null, 2),
+  JSON: (hosts) => JSON.stringify({ version: 1, deny: hosts.map((value) => ({ value, ticket: "INC-1" })) }, null, 2),
 };
 
 const facts = { expires: "2026-12-23" };
@@ -37,10 +36,7 @@ const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
 
 it.each(CASES)("$name of many values in $layout takes steps in proportion to them", ({ layout, change }) => {
   const stepsOf = (scale: number): number => {
-    const hosts = Array.from(
-      { length: 200 * scale },
-      (_, at) => `host-${String(at).padStart(4, "0")}.example`,
-    );
+    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const some = hosts.filter((_host, at) => at % 4 === 0);
     // In reverse order, each goes before those that were added so far.
     const isNew = change.do === "add" && layout !== "expired lines";

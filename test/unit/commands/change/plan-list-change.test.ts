@@ -126,16 +126,9 @@ it("moves with owner and end, and leaves what was said of the old place", () => 
   const planned = plan({ do: "move", to: "deny", values: values("partner.example"), facts });
   expect(difference(planned)).toEqual({
     added: ["    ticket: INC-4", "allow: []"],
-    gone: [
-      "allow:",
-      "    comment: they pay",
-      "    approvedBy: Ruth",
-      "    reviewed: { on: 2026-11-01, by: Ruth }",
-    ],
+    gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
-  expect(planned.steps[0]?.told[1]).toBe(
-    "Said of its old place, and left behind: comment, approvedBy, reviewed.",
-  );
+  expect(planned.steps[0]?.told[1]).toBe("Said of its old place, and left behind: comment, approvedBy, reviewed.");
 });
 
 it("sets an end, and says when that is earlier", () => {
@@ -204,11 +197,7 @@ it.each<[string, ListChange, RegExp]>([
     { do: "move", to: "allow", values: values("old.example"), facts: {} },
     /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) is past, .*; say by --for until when/,
   ],
-  [
-    "no mailbox as a VIP",
-    { do: "add", section: "vips", values: values("bad.example"), facts: {} },
-    /is no mailbox/,
-  ],
+  ["no mailbox as a VIP", { do: "add", section: "vips", values: values("bad.example"), facts: {} }, /is no mailbox/],
   [
     "what an included file declares",
     { do: "remove", values: values("base.example"), facts: {} },

@@ -47,10 +47,7 @@ it("leaves nothing to say of what was adopted, whatever the console did, and tou
     fc.property(worlds, ({ isFlow, isPart, values }) => {
       // Something stays as it was: else it would be another tenant, as it seems.
       const kept = { value: "kept.example", list: "deny", scope: "global", comment: "here" } as const;
-      const declaring = [
-        kept,
-        ...values.flatMap(({ value, declared }) => (declared ? [{ value, ...declared }] : [])),
-      ];
+      const declaring = [kept, ...values.flatMap(({ value, declared }) => (declared ? [{ value, ...declared }] : []))];
       const section = (name: string): string => {
         const elements = declaring
           .filter(({ list }) => list === name)

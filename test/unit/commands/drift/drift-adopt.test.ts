@@ -30,8 +30,7 @@ const row = (list: string, value: string, more: Partial<AllowDenyEntryRow> = {})
   created_at: "2026-11-01T08:00:00Z",
   ...more,
 });
-const vip = (email: string, comment?: string): VipEmployeeRow =>
-  ({ email, comment, added_by: "ci" }) as never;
+const vip = (email: string, comment?: string): VipEmployeeRow => ({ email, comment, added_by: "ci" }) as never;
 
 interface World {
   readonly files: Readonly<Record<string, string>>;
@@ -241,9 +240,7 @@ deny:
       vips: [vip("CEO@acme.example", "Chair")],
     });
     const after = acme.after(acme.adopt("changed"));
-    expect(after["acme/settings.yaml"]).toBe(
-      "version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chair }\n",
-    );
+    expect(after["acme/settings.yaml"]).toBe("version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chair }\n");
     expect(acme.drift(after).items).toEqual([]);
   });
 });
@@ -382,8 +379,7 @@ describe("hostile text", () => {
 
 it("takes steps in proportion to what it adopts", () => {
   const stepsOf = (scale: number): number => {
-    const hosts = (name: string): string[] =>
-      Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
+    const hosts = (name: string): string[] => Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
     const [kept, gone] = [hosts("kept"), hosts("gone")];
     const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
     const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;

@@ -48,9 +48,7 @@ it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what
 });
 
 it.each(Object.keys(RISKS))("%s: its example is an entry that is refused for it", (code) => {
-  expect(explanationOf(code as Code).example).toMatch(
-    new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`),
-  );
+  expect(explanationOf(code as Code).example).toMatch(new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`));
 });
 
 it.each<[written: string, code: Code]>([

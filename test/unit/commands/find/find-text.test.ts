@@ -123,11 +123,8 @@ it("does nothing in a terminal, whatever names and texts come from outside, and 
 it("counts a tenant that could not be read as none that was searched", () => {
   const failed: TenantFound["unread"] = [{ where: "tenant", code: "ERR_AUTH", message: "refused" }];
   const unread = tenant("b", { found: [], unread: failed });
-  const headline = (tenants: readonly TenantFound[]): string =>
-    findText(report(tenants)).split("\n")[0] ?? "";
-  expect(headline([tenant("a"), unread])).toBe(
-    "evil.example: found in 1 of 1 tenant, and 1 tenant could not be read",
-  );
+  const headline = (tenants: readonly TenantFound[]): string => findText(report(tenants)).split("\n")[0] ?? "";
+  expect(headline([tenant("a"), unread])).toBe("evil.example: found in 1 of 1 tenant, and 1 tenant could not be read");
   expect(headline([tenant("a", { found: [] }), unread, { ...unread, name: "c" }])).toBe(
     "evil.example: nothing found in 1 tenant, and 2 tenants could not be read.",
   );
@@ -135,9 +132,7 @@ it("counts a tenant that could not be read as none that was searched", () => {
 
 it("cuts a long reason between words, so that no variable's name is cut", () => {
   const message = `${"x".repeat(10)} ${"word ".repeat(195)}EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme`;
-  const text = findText(
-    report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]),
-  );
+  const text = findText(report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]));
   expect(text).toContain("… [ERR_AUTH]");
   expect(text).not.toContain("EMAIL_SECURITY");
 });

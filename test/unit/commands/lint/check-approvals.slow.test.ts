@@ -3,17 +3,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkApprovals } from "../../../../provider/commands/lint/check-approvals";
 import { lintFiles } from "../../../../provider/files/lint-files";
-import {
-  BASELINE,
-  by,
-  change,
-  check,
-  entry,
-  type Given,
-  old,
-  TODAY,
-  tenant,
-} from "../../../support/approved-change";
+import { BASELINE, by, change, check, entry, type Given, old, TODAY, tenant } from "../../../support/approved-change";
 import { type SettingsHistory, settingsHistory } from "../../../support/settings-history";
 
 /* What check-approvals.test.ts has a sample of. */
@@ -281,10 +271,7 @@ describe("a change can't make its own rules", () => {
       "leave the baseline out",
       { "settings/acme.yaml": `version: 1\n${sock}allow:\n${old}${entry({ approvedBy: "Sock Puppet" })}` },
     ],
-    [
-      "begin a new file",
-      { "settings/new.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}` },
-    ],
+    ["begin a new file", { "settings/new.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}` }],
     [
       "rename a file",
       {
@@ -299,10 +286,7 @@ describe("a change can't make its own rules", () => {
   });
 
   it.each<[string, Record<string, string | undefined>]>([
-    [
-      "demand no more",
-      { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) },
-    ],
+    ["demand no more", { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) }],
     ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
   ])("%s", async (_name, files) => {
     using made = change(files);
@@ -324,9 +308,7 @@ describe("a change can't make its own rules", () => {
     const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
     const { told } = await check(history, [{ login: "tomas-l", commit: head }]);
     expect(told).toHaveLength(2);
-    expect(told[1]).toContain(
-      "before this change the policy said of nobody that they may approve; have `approvers:",
-    );
+    expect(told[1]).toContain("before this change the policy said of nobody that they may approve; have `approvers:");
     history[Symbol.dispose]();
   });
 });

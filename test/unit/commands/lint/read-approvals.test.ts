@@ -43,16 +43,8 @@ describe("GitHub's reviews", () => {
       [review("dana", "CHANGES_REQUESTED", 1), review("dana", "APPROVED", 2)],
       ["dana"],
     ],
-    [
-      "one before a request for changes",
-      [review("dana", "APPROVED", 1), review("dana", "CHANGES_REQUESTED", 2)],
-      [],
-    ],
-    [
-      "the time decides, not the order",
-      [review("dana", "CHANGES_REQUESTED", 2), review("dana", "APPROVED", 1)],
-      [],
-    ],
+    ["one before a request for changes", [review("dana", "APPROVED", 1), review("dana", "CHANGES_REQUESTED", 2)], []],
+    ["the time decides, not the order", [review("dana", "CHANGES_REQUESTED", 2), review("dana", "APPROVED", 1)], []],
     ["a comment undoes nothing", [review("dana", "APPROVED", 1), review("Dana", "COMMENTED", 2)], ["dana"]],
     ["a comment is no approval", [review("dana", "COMMENTED", 1)], []],
     ["one that was dismissed", [review("dana", "APPROVED", 1), review("dana", "DISMISSED", 2)], []],
@@ -88,10 +80,7 @@ it("GitLab's approvals are of no commit that is told", () => {
 
 it.each([
   [{ token: "s3cret", expires: 1 }, 'what came is an object of "token", "expires".'],
-  [
-    Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])),
-    'an object of "a", "b", "c", "d", "e" and more.',
-  ],
+  [Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])), 'an object of "a", "b", "c", "d", "e" and more.'],
   ["s3cret", "what came is a string."],
   [["s3cret"], "what came is a list of 1."],
 ])("of another file than was meant, nothing is shown but what it is: %j", (answer, said) => {
@@ -135,8 +124,6 @@ describe("what is no such answer is refused, and shown harmless", () => {
     execFileSync("mkfifo", [folder.at("pipe")]);
     expect(() => readApprovals(folder.at("pipe"))).toThrow(/can't be read: it is no plain file\./);
     truncateSync(folder.at("long.json"), 33 * 1024 * 1024);
-    expect(() => readApprovals(folder.at("long.json"))).toThrow(
-      /can't be read: it has more than 33554432 bytes\./,
-    );
+    expect(() => readApprovals(folder.at("long.json"))).toThrow(/can't be read: it has more than 33554432 bytes\./);
   });
 });

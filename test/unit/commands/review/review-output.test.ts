@@ -80,8 +80,6 @@ describe("a review in a terminal", () => {
     expect(reviewText(unreadReview)).toBe(
       "Nothing found of settings/acme.yaml to look at, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
     );
-    expect(reviewMarkdown(unreadReview)).toContain(
-      "**Not all could be read, so there may be more:** Of the threats",
-    );
+    expect(reviewMarkdown(unreadReview)).toContain("**Not all could be read, so there may be more:** Of the threats");
   });
 });

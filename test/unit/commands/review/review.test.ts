@@ -8,11 +8,7 @@ import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-bas
 const TODAY = "2026-11-21";
 const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";
 
-function review(
-  files: Readonly<Record<string, string>>,
-  threats: ThreatFields[] | undefined,
-  created = "2026-01-01",
-) {
+function review(files: Readonly<Record<string, string>>, threats: ThreatFields[] | undefined, created = "2026-01-01") {
   const settings = readSettings("acme.yaml", {
     today: TODAY,
     ownDomains: [],
@@ -58,9 +54,7 @@ describe("what is to be looked at", () => {
   it("is an allow that was found malicious, until somebody keeps it, and again once there is more such mail", () => {
     expect(review(own(""), [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
     expect(review(own(`, ${KEPT}`), [malicious("10")]).told).toEqual([]);
-    expect(review(own(`, ${KEPT}`), [malicious("10"), malicious("16")]).told).toEqual([
-      "allow bad.example: malicious",
-    ]);
+    expect(review(own(`, ${KEPT}`), [malicious("10"), malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
   });
 
   it("is one whose decision stands in a file that others share: it says nothing of this tenant's mail", () => {
@@ -83,19 +77,14 @@ describe("what is to be looked at", () => {
     ]);
     expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
     const offline = review(files, undefined);
-    expect(offline.told).toEqual([
-      "allow a.example: policy",
-      "allow c.example: ended",
-      "allow b.example: ending",
-    ]);
+    expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: ended", "allow b.example: ending"]);
     expect(offline.found.notAsked[0]).toContain("The tenant was not asked");
   });
 
   it("tells every rule that is broken", () => {
     const { found } = review(
       {
-        "acme.yaml":
-          "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
+        "acme.yaml": "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
       },
       undefined,
     );
@@ -151,9 +140,7 @@ describe("what a review knows of people and of what no file declares", () => {
     const observed = observedFrom(`${TODAY}T00:00:00Z`, rows, vips);
     const found = reviewOf(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
     return found.items.map(({ list, value, scope, reasons }) =>
-      [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)]
-        .flat()
-        .join(" "),
+      [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );
   };
 
@@ -194,9 +181,7 @@ describe("what a review knows of people and of what no file declares", () => {
   it("is an owner or VIP outside the own domains, and a VIP of whom the service knows nothing as it does of others", () => {
     const about =
       "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
-    const rows = ["a", "b", "c"].map((name) =>
-      row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }),
-    );
+    const rows = ["a", "b", "c"].map((name) => row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }));
     const vips = [
       vipRow("here@acme.example", { department: "Legal" }),
       vipRow("Gone@acme.example", { full_name: " " }),
@@ -219,10 +204,7 @@ describe("what a review knows of people and of what no file declares", () => {
         (): ThreatFields => ({ recipient_email: `${name}@acme.example`, verdict: "malicious" }),
       ),
     );
-    expect(told("", [], [], { threats })).toEqual([
-      "vip ceo@acme.example targeted",
-      "vip cfo@acme.example targeted",
-    ]);
+    expect(told("", [], [], { threats })).toEqual(["vip ceo@acme.example targeted", "vip cfo@acme.example targeted"]);
     expect(told("lists: { vips: { ignore: [ceo@*] } }\n", [], [], { threats })).toEqual([
       "vip cfo@acme.example targeted",
     ]);

@@ -78,8 +78,7 @@ allow:
 deny:
   - { value: d@over.example, expires: 2026-11-20 }
 `,
-        "base.yaml":
-          "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
+        "base.yaml": "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
       },
       reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(bad),
       // It goes with the next run.
@@ -319,9 +318,7 @@ allow:
       threats,
       rows,
     });
-    expect(told[0]).toMatch(
-      /^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/,
-    );
+    expect(told[0]).toMatch(/^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/);
     expect(told[1]).toContain("go on until 2026-12-31");
     expect(told.join("\n")).not.toContain("quiet.example");
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
@@ -337,9 +334,7 @@ allow:
     });
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(/is not told\. base\/all\.yaml is included; other tenants may include it too\.$/);
-    expect(edited("base/all.yaml")).toBe(
-      "version: 1\nallow:\n  - value: quiet.example\n    expires: 2027-02-19\n",
-    );
+    expect(edited("base/all.yaml")).toBe("version: 1\nallow:\n  - value: quiet.example\n    expires: 2027-02-19\n");
   });
 });
 
@@ -404,15 +399,7 @@ interface World {
 }
 
 /** What is suggested for acme.yaml, in short, and the files after it. */
-function suggestions({
-  files,
-  threats = [],
-  reports = [],
-  rows = [],
-  vips = [],
-  missing = [],
-  options,
-}: World) {
+function suggestions({ files, threats = [], reports = [], rows = [], vips = [], missing = [], options }: World) {
   const readFile = (path: string): string => files[path] ?? "";
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });
   const observed = observedFrom(
@@ -420,20 +407,13 @@ function suggestions({
     rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
     vips as VipEmployeeRow[],
   );
-  const all: Suggestion[] = suggest(
-    settings,
-    observed,
-    evidenceBaseOf({ threats, reports, missing }),
-    options,
-  );
+  const all: Suggestion[] = suggest(settings, observed, evidenceBaseOf({ threats, reports, missing }), options);
   return {
     all,
     told: all.map(({ kind, what, evidence }) => `${kind} ${what}: ${evidence}`),
     edited(name: string): string {
       const edits = all.flatMap((one) => one.edits);
-      return (
-        changeFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name)
-      );
+      return changeFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name);
     },
   };
 }

@@ -28,8 +28,7 @@ function told({ commit, before: old, after }: HistoryEvent): string {
 
 it("follows an element that is written otherwise, moved to another file, renamed, put on the other list, and taken out", async () => {
   folder.commit("add", {
-    "a.yaml":
-      "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
+    "a.yaml": "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
   });
   folder.commit("elsewhere", {
     "a.yaml":
@@ -79,10 +78,7 @@ it("tells the merge and the pull request that brought a commit, and what is not 
   const merge = folder.git("rev-parse", "HEAD").trim();
   writeFileSync("a.yaml", "version: 1\nallow: [evil.example]\n");
   const { events } = await historyOf(["a.yaml"], "evil.example");
-  expect(events.map(told)).toEqual([
-    "(not committed): deny a.yaml {} → allow a.yaml {}",
-    "deny:  → deny a.yaml {}",
-  ]);
+  expect(events.map(told)).toEqual(["(not committed): deny a.yaml {} → allow a.yaml {}", "deny:  → deny a.yaml {}"]);
   expect(events[1]).toMatchObject({
     commit: { id },
     merges: [{ id: merge }],

@@ -42,8 +42,7 @@ const event = (subject: string, before: unknown, after: unknown) =>
   }) as unknown as WhyStory["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
 const chain = { place, chain: ["a.yaml"], overrides: [] };
-const plain = (words: Words): string =>
-  words.map((word) => (typeof word === "string" ? word : word.given)).join("");
+const plain = (words: Words): string => words.map((word) => (typeof word === "string" ? word : word.given)).join("");
 
 const standing = story({
   files: [
@@ -126,9 +125,7 @@ it("tells a value that stands once under one heading, and no end of a VIP where 
 
 it("says of a VIP that its settings keep that it stays one", () => {
   const { parts } = whyReport(story({ files: standing.files.slice(1), vipEnd: "kept" }));
-  expect(parts[0]?.lines.map(({ words }) => plain(words)).join("\n")).toContain(
-    "it stays a VIP at the tenant",
-  );
+  expect(parts[0]?.lines.map(({ words }) => plain(words)).join("\n")).toContain("it stays a VIP at the tenant");
 });
 
 it("does nothing in a terminal or a page, whatever stands in a file, a commit or the service's answers", () => {

@@ -8,12 +8,7 @@ const BITBUCKET = "ssh://git@bitbucket.org/acme/mail.git";
 const AZURE = "https://x@dev.azure.com/acme/mail/_git/mail";
 
 it.each([
-  [
-    "Merge pull request #12 from acme/topic\n\nDeny it",
-    GITHUB,
-    "#12",
-    "https://github.com/acme/mail/pull/12",
-  ],
+  ["Merge pull request #12 from acme/topic\n\nDeny it", GITHUB, "#12", "https://github.com/acme/mail/pull/12"],
   ["Deny it (#12)", "git@github.com:acme/mail.git", "#12", "https://github.com/acme/mail/pull/12"],
   [
     "Merge branch 'a'\n\nSee merge request team/mail!34",
@@ -31,9 +26,7 @@ it.each([
   ["Pull request #5: Deny it", "https://bitbucket.acme.example/scm/acme/mail.git", "#5", undefined],
   ["Merged PR 7: Deny it", AZURE, "#7", "https://dev.azure.com/acme/mail/_git/mail/pullrequest/7"],
 ])("reads the request in the form of the remote's host: %j at %j", (message, remote, name, url) => {
-  expect(requestsIn(message, remotePlace(remote), true)).toEqual([
-    { name, ...(url === undefined ? {} : { url }) },
-  ]);
+  expect(requestsIn(message, remotePlace(remote), true)).toEqual([{ name, ...(url === undefined ? {} : { url }) }]);
 });
 
 it.each([
@@ -72,12 +65,9 @@ it("takes the last line in GitLab's form for the host's", () => {
   ]);
 });
 
-it.each(["Deny it", "Deny (#12) it", "Fixes #12", "Merge pull request #x from a/b"])(
-  "reads none in %j",
-  (message) => {
-    expect(requestsIn(message, remotePlace(GITHUB), false)).toEqual([]);
-  },
-);
+it.each(["Deny it", "Deny (#12) it", "Fixes #12", "Merge pull request #x from a/b"])("reads none in %j", (message) => {
+  expect(requestsIn(message, remotePlace(GITHUB), false)).toEqual([]);
+});
 
 it.each([GITLAB, BITBUCKET, AZURE])("takes an issue for no request, at %s", (remote) => {
   expect(requestsIn("Deny it (#12)", remotePlace(remote), false)).toEqual([]);

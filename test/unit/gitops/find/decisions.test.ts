@@ -36,11 +36,7 @@ const deny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value,
 
 it.each([
   ["nothing concerns it", [], ["global: none, 0, known"]],
-  [
-    "its own entry",
-    [allow("ceo@mail.partner.example")],
-    ["global: allow ceo@mail.partner.example, 0, known"],
-  ],
+  ["its own entry", [allow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, known"]],
   ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, known"]],
   ["one of a domain above alone", [deny("partner.example")], ["global: deny partner.example, 0, assumed"]],
   [

@@ -82,9 +82,7 @@ it("reads VIPs, of a list and alone", () => {
 it("finds nothing in what is no resource of ours", () => {
   expect(declared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
   const type = "aws:s3/bucket:AllowDenyList";
-  expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual(
-    [],
-  );
+  expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual([]);
 });
 
 it("tells what settings files declare from what only lies in a component, or is named after one", () => {

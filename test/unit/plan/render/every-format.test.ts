@@ -52,9 +52,7 @@ describe.each(Object.keys(FORMATS))("a plan as %s", (name) => {
   });
 
   it("tells what an addition may take the place of", () => {
-    const mayReplace = [
-      { key: "partner.example (graymail)", before: { list: "allow", by: "Dana Reyes" } },
-    ] as const;
+    const mayReplace = [{ key: "partner.example (graymail)", before: { list: "allow", by: "Dana Reyes" } }] as const;
     const text = rendered({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
     expect(text).toContain("partner.example (graymail)");
     expect(text).toContain("Dana Reyes");

@@ -76,8 +76,7 @@ describe("a plan as a page", () => {
 
   test("a folded change tells its evidence, who asked for it, and until when", () => {
     const [, folded = ""] =
-      /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(planHtml(realisticPlan)) ??
-      [];
+      /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(planHtml(realisticPlan)) ?? [];
     expect(read(folded)).toContain("INC-1042: look-alike of the login page");
     expect(read(folded)).toContain(
       "9 threats in 30 days, all malicious, last 2026-11-12; to 2 people, 1 of them a VIP.",
@@ -86,16 +85,12 @@ describe("a plan as a page", () => {
   });
 
   test("a table names its cells where it has no room for columns", () => {
-    const labels = [...planHtml(realisticPlan).matchAll(/<td data-label="(\w+)">/g)].map(
-      ([, label]) => label,
-    );
+    const labels = [...planHtml(realisticPlan).matchAll(/<td data-label="(\w+)">/g)].map(([, label]) => label);
     expect(labels.slice(0, 5)).toEqual(["When", "From", "To", "Subject", "Verdict"]);
   });
 
   test("filters what there is, by how bad it is and by list", () => {
-    const labels = [...planHtml(realisticPlan).matchAll(/<label>.*?> (.*?)<\/label>/g)].map(
-      ([, label]) => label,
-    );
+    const labels = [...planHtml(realisticPlan).matchAll(/<label>.*?> (.*?)<\/label>/g)].map(([, label]) => label);
     expect(labels).toEqual([
       "All 7",
       "Danger 1",

@@ -45,12 +45,8 @@ describe("a plan as Markdown", () => {
   });
 
   test("without danger, without changes, without evidence", () => {
-    expect(planMarkdown(calmPlan)).toContain(
-      "> [!TIP]\n> **Looks fine.** 5 changes, and nothing speaks against them.",
-    );
-    expect(planMarkdown(emptyPlan)).toContain(
-      "> [!NOTE]\n> **Nothing to do.** `acme` holds what is declared.",
-    );
+    expect(planMarkdown(calmPlan)).toContain("> [!TIP]\n> **Looks fine.** 5 changes, and nothing speaks against them.");
+    expect(planMarkdown(emptyPlan)).toContain("> [!NOTE]\n> **Nothing to do.** `acme` holds what is declared.");
     expect(planMarkdown(blindPlan)).toContain(
       "- Missing: The key may not read threats `(403)`.".replace("`(403)`", "(403)"),
     );
@@ -64,8 +60,8 @@ describe("a plan as Markdown", () => {
     expect(text).toContain("in [the artifact](<https://ci.example/jobs/7?a=1&amp;b=2>)");
     // However they are told, all changes are accounted for.
     const shown = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
-    const rest = [...text.matchAll(/^… and ([\d,]+) more in \[the artifact\]\(<[^>]*>\): /gm)].map(
-      ([, count]) => Number(count?.replace(",", "")),
+    const rest = [...text.matchAll(/^… and ([\d,]+) more in \[the artifact\]\(<[^>]*>\): /gm)].map(([, count]) =>
+      Number(count?.replace(",", "")),
     );
     expect(shown.length + rest.reduce((sum, count) => sum + count, 0)).toBe(10_000);
     expect(text).toMatch(/^… and [\d,]+ more, in \[the artifact\]/m);
@@ -85,22 +81,8 @@ describe("a plan as Markdown", () => {
   });
 
   test("is never over its limit, whatever comes from outside", () => {
-    const costly = fc.constantFrom(
-      "\u2028",
-      "`",
-      "``` ",
-      "\u{e0001}",
-      "日",
-      "a b@c ",
-      "|",
-      "\n",
-      "x",
-      '"',
-      "@",
-    );
-    const long = fc
-      .tuple(costly, fc.integer({ min: 1, max: 5_000 }))
-      .map(([text, times]) => text.repeat(times));
+    const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", '"', "@");
+    const long = fc.tuple(costly, fc.integer({ min: 1, max: 5_000 })).map(([text, times]) => text.repeat(times));
     fc.assert(
       fc.property(
         fc.oneof(long, markupText),
@@ -208,8 +190,6 @@ describe("Markdown of what came from outside", () => {
   });
 
   test("lines as a block that nothing in them ends", () => {
-    expect(markdownBlock("a\n```\n::add-mask::x\n", 100)).toBe(
-      "````text\na\n```\n\\u{3a}:add-mask::x\n````\n",
-    );
+    expect(markdownBlock("a\n```\n::add-mask::x\n", 100)).toBe("````text\na\n```\n\\u{3a}:add-mask::x\n````\n");
   });
 });

@@ -22,12 +22,8 @@ function read(text: string): string {
 describe("a plan as text", () => {
   test("tells the dangerous allow first, with what the tenant's mail says of it", () => {
     const text = planText(realisticPlan);
-    expect(text).toMatch(
-      /^Plan for acme.*\n.*\n.*\n\nDANGER {2}Of 7 changes, 1 is dangerous and 1 needs a look\.\n/,
-    );
-    expect(text.indexOf("+ add allow supplier-portal.test (domain)")).toBeLessThan(
-      text.indexOf("Needs a look ("),
-    );
+    expect(text).toMatch(/^Plan for acme.*\n.*\n.*\n\nDANGER {2}Of 7 changes, 1 is dangerous and 1 needs a look\.\n/);
+    expect(text.indexOf("+ add allow supplier-portal.test (domain)")).toBeLessThan(text.indexOf("Needs a look ("));
     expect(read(text)).toContain(
       "+ add allow supplier-portal.test (domain) mail 37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.",
     );
@@ -88,9 +84,7 @@ describe("a plan as text", () => {
       expect(lines.filter((line) => line.length > width)).toEqual([]);
     }
     const narrow = planText(realisticPlan, { width: 40 });
-    expect(narrow).toContain(
-      "\n  ~ change deny → allow\n    news.example.com (domain, scope\n    graymail)\n",
-    );
+    expect(narrow).toContain("\n  ~ change deny → allow\n    news.example.com (domain, scope\n    graymail)\n");
   });
 
   test("of 5,000 changes shows all dangers and warnings, and counts the rest", () => {

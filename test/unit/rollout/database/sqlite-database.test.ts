@@ -296,11 +296,7 @@ describe("a new file", () => {
     );
     expect(killed).toMatchObject({ signal: "SIGKILL" });
     const made = join(folder, "made", "here");
-    expect(readdirSync(made).sort()).toEqual([
-      "journal.db.new",
-      "journal.db.new.lock",
-      "journal.db.new.lock-journal",
-    ]);
+    expect(readdirSync(made).sort()).toEqual(["journal.db.new", "journal.db.new.lock", "journal.db.new.lock-journal"]);
     const database = await openSqlite(file);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
     await database.close();
@@ -320,10 +316,7 @@ describe("a new file", () => {
 describe("a file that is not the one any more that was opened", () => {
   const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
     "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its folder, was deleted or moved/],
-    "its folder is deleted": [
-      () => rmSync(join(folder, "made"), { recursive: true }),
-      /journal\.db" is gone/,
-    ],
+    "its folder is deleted": [() => rmSync(join(folder, "made"), { recursive: true }), /journal\.db" is gone/],
     "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
     "what is beside it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
     "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],
@@ -384,9 +377,7 @@ describe("a lock of another process", () => {
     other.exec("COMMIT");
     await waiting;
     expect(lines).toEqual([
-      expect.stringMatching(
-        /journal\.db" can't be used now: another process keeps it locked.*120 s at most\.$/,
-      ),
+      expect.stringMatching(/journal\.db" can't be used now: another process keeps it locked.*120 s at most\.$/),
       expect.stringMatching(/journal\.db" can be used again\.$/),
     ]);
     other.exec("BEGIN IMMEDIATE");
@@ -400,10 +391,7 @@ describe("a lock of another process", () => {
 });
 
 /** Opens the file in a process of its own. */
-async function inProcess(
-  before: string,
-  after: string,
-): Promise<{ code: number | null; signal: string | null }> {
+async function inProcess(before: string, after: string): Promise<{ code: number | null; signal: string | null }> {
   const program = `${RUN_SOURCES}
     ${before}
     const { openSqlite } = await import(process.env.SQLITE_URL);

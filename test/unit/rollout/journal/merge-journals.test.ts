@@ -1,11 +1,6 @@
 import { expect, test } from "vitest";
 import { mergeReached } from "../../../../provider/rollout/journal/merge-journals";
-import type {
-  NotReachedBy,
-  Reached,
-  ReachedBy,
-  StackReach,
-} from "../../../../provider/rollout/journal/reached";
+import type { NotReachedBy, Reached, ReachedBy, StackReach } from "../../../../provider/rollout/journal/reached";
 
 function reachedBy(rollout: string, seq: number): ReachedBy {
   return {

@@ -1,10 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  compareRollouts,
-  mayBeLater,
-  type RolloutOrder,
-} from "../../../../provider/rollout/journal/rollout-order";
+import { compareRollouts, mayBeLater, type RolloutOrder } from "../../../../provider/rollout/journal/rollout-order";
 
 const rollout = (id: string, seq: number | undefined, startedAtMs: number): RolloutOrder => ({
   id,

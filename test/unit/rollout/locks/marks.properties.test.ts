@@ -216,20 +216,15 @@ class Story {
   ): Promise<void> {
     const record = await journal.record(id);
     const seq = await marks.begin(record, await journal.nextSequence());
-    const pending = (await journal.tenants(id)).filter(
-      ({ state }) => state !== "unchanged" && state !== "done",
-    );
+    const pending = (await journal.tenants(id)).filter(({ state }) => state !== "unchanged" && state !== "done");
     for (const [other, left] of this.#live) {
       if (other !== id)
-        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => left.has(one))).toEqual(
-          [],
-        );
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => left.has(one))).toEqual([]);
     }
     this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.waves(id)).findIndex(({ state }) => state === "gated");
     // Whoever says "continue" has looked at the wave that waits.
-    if (!retry && waiting >= 0)
-      for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
+    if (!retry && waiting >= 0) for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
     await journal.start(id, { retry, seq });
     await journal.reclaim(id);
     const killed = new AbortController();

@@ -32,9 +32,7 @@ describe("closed hours", () => {
     ["2026-11-23T05:00:00Z", undefined],
     ["2026-07-03T13:59:00Z", undefined],
     ["2026-07-03T14:00:00Z", "2026-07-06T04:00"],
-  ])("over a week's end, by the clocks of the place: %s", (at, expected) =>
-    expect(until(at, WEEKEND)).toBe(expected),
-  );
+  ])("over a week's end, by the clocks of the place: %s", (at, expected) => expect(until(at, WEEKEND)).toBe(expected));
 
   it("of every day, over midnight, and several one after the other", () => {
     expect(until("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");

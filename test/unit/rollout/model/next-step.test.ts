@@ -41,8 +41,7 @@ describe("what a rollout does next", () => {
       kind: "pause",
       wave: 0,
       untilMs: Date.UTC(2026, 10, 24, 6),
-      reason:
-        "The wave rest begins nothing in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
+      reason: "The wave rest begins nothing in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
     };
     const pending = tenants("a");
     const toBegin = wave("rest", { pending: 2 }, { closed });
@@ -353,9 +352,7 @@ class Witness {
 
   #areTooManyPlansFailed(): boolean {
     const { journal } = this.rollout;
-    const counts = journal.waves.map(
-      ({ tenants }) => tenants.filter(({ state }) => state === "failed").length,
-    );
+    const counts = journal.waves.map(({ tenants }) => tenants.filter(({ state }) => state === "failed").length);
     const all = counts.reduce((sum, count) => sum + count, 0);
     return (
       all > (this.#given.tolerated ?? all) ||
@@ -451,8 +448,7 @@ class Witness {
       const last = this.#lastThrough.get(index);
       if (last === undefined) continue;
       expect(clock.nowMs).toBeGreaterThanOrEqual(last.atMs + earlier.soakMs);
-      if (earlier.health !== undefined)
-        expect(this.#foundWell.get(earlier.name)).toBeGreaterThan(last.moment);
+      if (earlier.health !== undefined) expect(this.#foundWell.get(earlier.name)).toBeGreaterThan(last.moment);
       if (earlier.gate) expect(this.#approved.get(index)).toBeGreaterThan(last.moment);
     }
     const until = waves.findIndex(({ name }) => name === this.#until);

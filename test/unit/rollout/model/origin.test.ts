@@ -18,8 +18,7 @@ it("is of a commit, and says where what it reads was not committed; a journal, a
   const revision = history.commit("begin", { "settings/acme.yaml": "version: 1\n", "README.md": "ours" });
   process.chdir(history.path);
   const who = { user: "dana", host: hostname() };
-  const origin = async () =>
-    await originOf({ GITHUB_ACTOR: "dana" }, ["tenants.yaml", "settings", "../elsewhere"]);
+  const origin = async () => await originOf({ GITHUB_ACTOR: "dana" }, ["tenants.yaml", "settings", "../elsewhere"]);
   expect(await origin()).toEqual({ ...who, revision });
   history.write(".email-security/rollouts.db", "x");
   expect(await origin()).toEqual({ ...who, revision });

@@ -25,9 +25,7 @@ async function told(
   { text = "", secret }: { readonly text?: string; readonly secret?: string } = {},
 ) {
   await using hook = await startHook();
-  const environment = Object.fromEntries(
-    RECEIVERS.map((name) => [ADDRESSES[name], `${hook.url}/${name}?s3cret`]),
-  );
+  const environment = Object.fromEntries(RECEIVERS.map((name) => [ADDRESSES[name], `${hook.url}/${name}?s3cret`]));
   const { after } = playRollout({ tenants: 6, failing: [1], changes: 30, text });
   const notices = new RolloutNotices(
     notify,
@@ -88,11 +86,10 @@ describe("notices of a rollout", () => {
     const tenants = after.tenants.map((one, at) =>
       at === after.tenants.length - 1 ? { ...one, changes: [...one.changes.slice(1), turned] } : one,
     );
-    const notices = new RolloutNotices(
-      { webhook: { changes: true } },
-      { [ADDRESSES.webhook]: hook.url },
-      async () => ({ ...after, tenants }),
-    );
+    const notices = new RolloutNotices({ webhook: { changes: true } }, { [ADDRESSES.webhook]: hook.url }, async () => ({
+      ...after,
+      tenants,
+    }));
     notices.happened(FINISHED);
     await notices.end(never);
     const notice = NOTICE.parse(JSON.parse(hook.received[0]?.body ?? ""));
@@ -149,8 +146,7 @@ describe("sending", () => {
       EMAIL_SECURITY_NOTIFY_SECRET: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     });
     const sent =
-      receiver &&
-      (await deliver(receiver, "msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', { signal: never }));
+      receiver && (await deliver(receiver, "msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', { signal: never }));
     expect([receiver?.name, sent]).toEqual(["webhook", undefined]);
     expect(hook.received[0]?.headers).toMatchObject({
       "webhook-timestamp": "1614265330",

@@ -46,8 +46,7 @@ const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
   ...(alarm === undefined ? {} : { alarm }),
 });
 
-const many = (count: number, what: string) =>
-  Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
+const many = (count: number, what: string) => Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
 
 test("counts a change in every tenant that gets it, where one has more changes than its report keeps", () => {
   const shared = deny("evil.example");
@@ -62,11 +61,7 @@ test("counts a change in every tenant that gets it, where one has more changes t
 });
 
 test("counts a change once in a tenant where it is a risk, and says in how many it is one", () => {
-  const text = overviewOf([
-    [deny("a.example", "danger")],
-    [deny("a.example")],
-    [deny("b.example", "warning")],
-  ]);
+  const text = overviewOf([[deny("a.example", "danger")], [deny("a.example")], [deny("b.example", "warning")]]);
   expect(text).toContain("+ deny a.example in 2 tenants (a risk in 1 of them)\n");
   expect(text).toContain("+ deny b.example in t2 (a warning)\n");
 });
@@ -85,23 +80,19 @@ test("of one tenant tells every change", () => {
 test("what it tells and what it leaves out are together all changes, and each count is true", () => {
   const plan = fc.uniqueArray(fc.nat(60), { maxLength: 45 });
   fc.assert(
-    fc.property(
-      fc.array(plan, { minLength: 2, maxLength: 12 }),
-      fc.integer({ min: 1, max: 80 }),
-      (all, most) => {
-        const text = overviewOf(
-          all.map((values) => values.map((value) => deny(`v${value}.example`))),
-          most,
-        );
-        const lines = [...text.matchAll(/\+ deny v(\d+)\.example in (?:t\d+$|(?:all )?(\d+) tenants)/gm)];
-        for (const [line, value, count = "1"] of lines) {
-          expect(all.filter((values) => values.includes(Number(value))).length, line).toBe(Number(count));
-        }
-        const told = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
-        const more = Number(/… and ([\d,]+) more change/.exec(text)?.[1]?.replace(",", "") ?? 0);
-        expect(told + more).toBe(all.flat().length);
-      },
-    ),
+    fc.property(fc.array(plan, { minLength: 2, maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (all, most) => {
+      const text = overviewOf(
+        all.map((values) => values.map((value) => deny(`v${value}.example`))),
+        most,
+      );
+      const lines = [...text.matchAll(/\+ deny v(\d+)\.example in (?:t\d+$|(?:all )?(\d+) tenants)/gm)];
+      for (const [line, value, count = "1"] of lines) {
+        expect(all.filter((values) => values.includes(Number(value))).length, line).toBe(Number(count));
+      }
+      const told = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
+      const more = Number(/… and ([\d,]+) more change/.exec(text)?.[1]?.replace(",", "") ?? 0);
+      expect(told + more).toBe(all.flat().length);
+    }),
   );
 });
 
@@ -123,9 +114,7 @@ test("tells which address is sent whose keys from where, and of those that are a
   }));
   if (first === undefined || second === undefined) throw new Error("no tenants");
   const tenants = [first, { ...second, keyFrom: 'the file "/run/secrets/globex"' }];
-  expect(
-    overviewText({ ...rollouts.small.before, tenants }, NO_PLAN, new RolloutCommands(), { width: 200 }),
-  ).toContain(
+  expect(overviewText({ ...rollouts.small.before, tenants }, NO_PLAN, new RolloutCommands(), { width: 200 })).toContain(
     `Keys
 
   · https://mail-security.example is sent the key of acme-000, from the environment variable ACME_000_KEY
@@ -145,12 +134,9 @@ test("of what nobody attends tells what is reverted and what stays, the same of 
         }
       : tenant,
   );
-  const text = overviewText(
-    { ...report, tenants: told, task: "revert-drift" },
-    NO_PLAN,
-    new RolloutCommands(),
-    { width: 200 },
-  );
+  const text = overviewText({ ...report, tenants: told, task: "revert-drift" }, NO_PLAN, new RolloutCommands(), {
+    width: 200,
+  });
   expect(text).toContain("it reverts what the console changed, and nothing else");
   expect(text).toContain("left as they are");
   expect(text).not.toContain("what is declared");

@@ -12,8 +12,7 @@ import { denies, shownOf } from "../../../support/whole-plans";
 
 /** How many tenants the fold of all tenants tells, by its lines. */
 function tenantsToldIn(markdown: string): number {
-  const [, fold = ""] =
-    /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
+  const [, fold = ""] = /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
   return fold
     .split("\n")
     .filter((line) => line !== "")
@@ -29,11 +28,7 @@ const SEVERAL = 9;
 describe("the plan of all tenants as Markdown", () => {
   test("tells a change of many once, with whose it is, its line and its ticket", () => {
     const shared = denies("evil.example");
-    const plans = [
-      ...Array.from({ length: 40 }, () => shared),
-      denies("evil.example", "own.example"),
-      emptyPlan,
-    ];
+    const plans = [...Array.from({ length: 40 }, () => shared), denies("evil.example", "own.example"), emptyPlan];
     const text = wholePlanMarkdown(shownOf(plans));
     expect(text.split("\n", 2)).toEqual([PLAN_MARK, "## Email security plan of `tenants.yaml`"]);
     expect(text).toContain("> **No finding.** 41 of 42 tenants would change, by 2 different changes.");
@@ -114,9 +109,7 @@ describe("the plan of all tenants as Markdown", () => {
   test("tells the closed hours of a wave", () => {
     const shown = shownOf([denies("evil.example")]);
     const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
-    expect(wholePlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(
-      ", not 18:00–07:00",
-    );
+    expect(wholePlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
   });
 
   test("tells whom it leaves out, and why", () => {
@@ -137,9 +130,7 @@ describe("the plan of all tenants as Markdown", () => {
     expect(wholePlanMarkdown(of)).toContain(
       `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
     );
-    expect(wholePlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
-      `t003, ${words} dana@laptop: its key is revoked`,
-    );
+    expect(wholePlanHtml(of).replace(/<[^>]+>/g, "")).toContain(`t003, ${words} dana@laptop: its key is revoked`);
     expect(wholePlanMarkdown(shown)).not.toContain("Skipped");
   });
 
@@ -148,23 +139,16 @@ describe("the plan of all tenants as Markdown", () => {
       days: 30,
       of: 3,
       said: new Map([
-        [
-          "t0",
-          { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] },
-        ],
+        ["t0", { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
       ]),
       silent: [{ tenant: "t1", why: "It is down." }],
       guards: [],
     };
-    const text = wholePlanMarkdown(
-      shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
-    );
+    const text = wholePlanMarkdown(shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }));
     expect(text).toContain(
       "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them.\n",
     );
-    expect(text).toContain(
-      "### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n",
-    );
+    expect(text).toContain("### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n");
   });
 
   test("accounts for every change and every tenant within GitHub's limit, and cuts no fold", () => {
@@ -231,12 +215,7 @@ describe("the plan of all tenants as Markdown", () => {
       ),
       {
         numRuns: 10,
-        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [
-          one.repeat(2_000),
-          1,
-          9,
-          32_768,
-        ]),
+        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [one.repeat(2_000), 1, 9, 32_768]),
       },
     );
   });
@@ -250,10 +229,7 @@ describe("the plan of all tenants as Markdown", () => {
 
 test("the page has every tenant by name and every change, and nothing of it is markup", () => {
   const text = Object.values(HOSTILE).join(" ");
-  const plans = [
-    ...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)),
-    planOf(text),
-  ];
+  const plans = [...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)), planOf(text)];
   const page = wholePlanHtml(shownOf(plans, { text }));
   for (let at = 0; at < 60; at += 1) {
     expect(page).toContain(`<bdi class="given">t${at}</bdi>`);

@@ -15,14 +15,11 @@ const SECRET = "secret.example";
 
 function planned(plan: Plan) {
   const known = { entries: { content: {} }, vips: { content: {} } };
-  return targetPlan(
-    { name: "t1" } as Target,
-    plan,
-    { ...STACK, known },
-    false,
-    { accepting: {} } as PlanningContext,
-    { left: [SECRET], drift: [SECRET], fingerprint: SECRET },
-  );
+  return targetPlan({ name: "t1" } as Target, plan, { ...STACK, known }, false, { accepting: {} } as PlanningContext, {
+    left: [SECRET],
+    drift: [SECRET],
+    fingerprint: SECRET,
+  });
 }
 
 it("a tenant's part of a rollout has nothing of another tenant, whatever the rollout is for", () => {

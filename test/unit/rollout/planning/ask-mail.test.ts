@@ -63,7 +63,5 @@ test("keeps of a plan what its mail says, and how bad it looks by it", async () 
   expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
   const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);
   expect(facts.length).toBeGreaterThan(0);
-  expect(new Set(facts.map(({ label }) => label))).toEqual(
-    new Set(["mail", "details", "reports", "backtest"]),
-  );
+  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "details", "reports", "backtest"]));
 });

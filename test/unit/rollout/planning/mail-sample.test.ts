@@ -21,8 +21,7 @@ test("takes all where they are no more, and none of whom mail can say nothing", 
 });
 
 test("weighs what lets mail in, and what looks bad; of an IP address the mail says nothing", () => {
-  const weigh = (change: Partial<Parameters<typeof mailWeight>[0]>) =>
-    mailWeight({ alarm: "none", ...change });
+  const weigh = (change: Partial<Parameters<typeof mailWeight>[0]>) => mailWeight({ alarm: "none", ...change });
   expect(weigh({ entryType: "domain", after: { list: "deny" } })).toBe(1);
   expect(weigh({ entryType: "domain", after: { list: "allow" } })).toBe(10);
   expect(weigh({ entryType: "domain", before: { list: "deny" } })).toBe(10);

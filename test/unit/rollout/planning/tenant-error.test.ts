@@ -145,8 +145,7 @@ describe("a run of Pulumi that failed", () => {
     ],
     [
       "a full disk",
-      cli(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device")
-        .message,
+      cli(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device").message,
       "The disk is full, where the state of the stacks is or the temporary files are.",
       "Make room there",
     ],

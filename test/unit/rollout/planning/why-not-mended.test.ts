@@ -43,9 +43,7 @@ it("nothing, where the files say what the last run declared", () => {
 
 it("a baseline says it for all that include it, and each of them may say it is only told", () => {
   const own = `${FILES["acme.yaml"]}onDrift: report\n`;
-  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe(
-    "its settings do not say `onDrift: revert`",
-  );
+  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings do not say `onDrift: revert`");
   const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
   expect(why({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
     "its settings do not say `onDrift: revert`",

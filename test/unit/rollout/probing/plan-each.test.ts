@@ -8,11 +8,7 @@ import {
   TimeoutError,
 } from "../../../../provider/client";
 import type { Target } from "../../../../provider/rollout/model/target";
-import {
-  AddressHealth,
-  type Asking,
-  NotAskedError,
-} from "../../../../provider/rollout/probing/address-health";
+import { AddressHealth, type Asking, NotAskedError } from "../../../../provider/rollout/probing/address-health";
 import { type AtPlace, planEach } from "../../../../provider/rollout/probing/plan-each";
 import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
 import { target } from "../../../support/rollout-target";
@@ -212,8 +208,7 @@ it(
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
           if (how === "well" && isFair({ mood: how, own: owns })) {
             for (const { one, outcome } of of) {
-              if (outcome !== undefined)
-                expect(outcome).toMatchObject({ code: OWN_CODE[one], isAsked: true });
+              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isAsked: true });
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
@@ -249,9 +244,7 @@ it(
           const alone = await planned({ addresses: [living], concurrency, tolerated: EVERYONE });
           const beside = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
           const last = Math.max(
-            ...[...beside.outcomes]
-              .filter(([name]) => name.startsWith(`t${dead}-`))
-              .map(([, { atMs }]) => atMs),
+            ...[...beside.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
           );
           // Each address's first tenant takes a place for the state of its stack, and none while it waits.
           expect(last).toBeLessThanOrEqual(alone.tookMs + dead * EXPORT_MS);

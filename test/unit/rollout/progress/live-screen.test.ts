@@ -29,9 +29,7 @@ describe("a rollout on one screen", () => {
     expect(lines[2]).toMatch(/^✗ 3 failed {3}▶ 7 running {3}✓ 199 changed {3}= 60 unchanged {3}· \d+ to do$/);
     expect(lines.slice(4, 7)).toEqual([
       expect.stringMatching(/^ {2}✓ canary {2}█{10} +6\/6 {2}done, took 51 s$/),
-      expect.stringMatching(
-        /^ {2}✓ early {3}█+✗ +45\/45 {2}done, took 1 min \d+ s {2}1 failed \(2 tolerated\)$/,
-      ),
+      expect.stringMatching(/^ {2}✓ early {3}█+✗ +45\/45 {2}done, took 1 min \d+ s {2}1 failed \(2 tolerated\)$/),
       expect.stringMatching(/^ {2}▶ rest {4}█+✗▒░+ +\d+\/249 {2}7 of 8 at once {2}2 failed \(2 tolerated\)$/),
     ]);
     expect(lines[8]).toBe("Running");

@@ -27,9 +27,7 @@ describe("a rollout as lines", () => {
     expect(lines).toContain(
       '2026-11-21 08:02:26Z   76/300  early  hooli-020: FAILED after 8.4 s, ERR_ROLLOUT_CHANGED: The tenant changed since it was planned: deny "evil.example" is there now. What to do: Plan the rollout again.\n',
     );
-    expect(lines.at(-1)).toBe(
-      '2026-11-21 08:03:25Z   95/300  STOPPED: 3 tenants of wave "early" failed, and 2 may.\n',
-    );
+    expect(lines.at(-1)).toBe('2026-11-21 08:03:25Z   95/300  STOPPED: 3 tenants of wave "early" failed, and 2 may.\n');
   });
 
   test("is a line an event and nothing but text, whatever comes from outside", () => {

@@ -87,22 +87,14 @@ describe("how far a rollout has come", () => {
     model.happened({ ...at, kind: "tenant-started", attempt: 2, worker: "w" });
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[], 0, 1]);
     model.happened({ ...at, kind: "tenant-finished", state: "failed", durationMs: 5 });
-    expect([model.failures, model.counts.failed, model.counts.running]).toEqual([
-      [{ name: tenant, wave }],
-      1,
-      0,
-    ]);
+    expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[{ name: tenant, wave }], 1, 0]);
   });
 
   test("a gate is behind when the next wave begins", () => {
     const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
     model.happened({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
-    expect([model.state, model.reason, model.waves[0]?.state]).toEqual([
-      "waiting",
-      "A person says when.",
-      "gated",
-    ]);
+    expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["waiting", "A person says when.", "gated"]);
     model.happened({ ...at, kind: "started", resumed: true });
     model.happened({ ...at, kind: "wave-started", wave: "early", tenants: 45 });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["running", undefined, "done"]);
@@ -133,8 +125,7 @@ describe("a rollout that somebody goes on with", () => {
     const model = new ProgressModel(after);
     const worked = model.waves[1]?.workMs ?? 0;
     expect(worked).toBeGreaterThan(10_000);
-    const tenant =
-      after.tenants.find(({ state, wave }) => state === "pending" && wave === "early")?.name ?? "";
+    const tenant = after.tenants.find(({ state, wave }) => state === "pending" && wave === "early")?.name ?? "";
     model.happened({ ...at, kind: "started", resumed: true });
     model.happened({ ...at, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
     const later = { ...at, at: "2026-11-22T09:00:07.000Z" };
@@ -151,8 +142,7 @@ describe("a rollout that somebody goes on with", () => {
 });
 
 describe("the time that is left", () => {
-  const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
-    timeLeft(model, Date.parse(event?.at ?? ""));
+  const at = (model: ProgressModel, event: RolloutEvent | undefined) => timeLeft(model, Date.parse(event?.at ?? ""));
 
   test("is not told before a tenant is through, nor when nothing goes on", () => {
     const { events } = rollouts.tolerated;

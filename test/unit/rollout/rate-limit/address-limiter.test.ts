@@ -84,9 +84,7 @@ describe("a rate", () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 1);
     expect(await takeAll(time, one.permitsFor("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
-    expect(await takeAll(time, one.permitsFor("https://mail-security.example/us"), 5)).toEqual([
-      0, 0, 0, 0, 0,
-    ]);
+    expect(await takeAll(time, one.permitsFor("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
     expect(await takeAll(time, one.permitsFor(ADDRESS), 1)).toEqual([1_000]);
     expect(() => one.permitsFor("nowhere")).toThrow("is not a URL");
   });
@@ -211,8 +209,7 @@ describe("a refusal", () => {
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     one.permitsFor(ADDRESS).refused(1e15);
     await turn();
-    const why =
-      "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
+    const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
     await expect(one.permitsFor(ADDRESS).take()).rejects.toThrow(why);
     await expect(other.permitsFor(ADDRESS).take()).rejects.toThrow(why);
     time.atMs += 3_600_000;
@@ -233,9 +230,7 @@ describe("who may not make requests any more", () => {
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
-      Array(2).fill(
-        "this run may not change the tenant any more, since it is over or another has taken over",
-      ),
+      Array(2).fill("this run may not change the tenant any more, since it is over or another has taken over"),
     );
     expect(time.atMs - START).toBe(1_000);
     await expect(lost.take()).rejects.toThrow("may not change the tenant");

@@ -76,9 +76,7 @@ describe("a rollout's report as a page", () => {
     for (const { after } of Object.values(rollouts)) {
       const page = reportHtml(after);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
-      expect(page).not.toMatch(
-        /<(?:script|link|img|iframe)|<[^>]*\s(?:src|on\w+)=|href="[^#]|url\(|@import/i,
-      );
+      expect(page).not.toMatch(/<(?:script|link|img|iframe)|<[^>]*\s(?:src|on\w+)=|href="[^#]|url\(|@import/i);
     }
   });
 

@@ -38,9 +38,7 @@ describe("a rollout's report as Markdown", () => {
     expect(Buffer.byteLength(text)).toBeGreaterThan(40_000);
     const told = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count?.replace(",", "") ?? 1), 0);
-    expect(told(/^(?:#### |- )✗ /gm) + told(/^… and ([\d,]+) more that failed\.$/gm)).toBe(
-      after.counts.failed,
-    );
+    expect(told(/^(?:#### |- )✗ /gm) + told(/^… and ([\d,]+) more that failed\.$/gm)).toBe(after.counts.failed);
     expect(told(/^\| [✓=–·] `[a-z-]*-\d{3,}`/gm) + told(/^… and ([\d,]+) more\.$/gm)).toBe(
       tenants - after.counts.failed,
     );
@@ -48,9 +46,7 @@ describe("a rollout's report as Markdown", () => {
 
   test("is never over its limit, whatever comes from outside", () => {
     const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", "@");
-    const long = fc
-      .tuple(costly, fc.integer({ min: 1, max: 5_000 }))
-      .map(([text, times]) => text.repeat(times));
+    const long = fc.tuple(costly, fc.integer({ min: 1, max: 5_000 })).map(([text, times]) => text.repeat(times));
     fc.assert(
       fc.property(
         fc.oneof(long, hostileText),

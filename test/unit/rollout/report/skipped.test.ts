@@ -23,9 +23,7 @@ const skip = (name: string, reason = "its service is down"): SkippedReport => ({
 /** A report in which these tenants are skipped, and others were left out of the plan. */
 function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] = []): RolloutReport {
   const { after } = rollouts.small;
-  const tenants = after.tenants.map((one) =>
-    names.includes(one.name) ? { ...one, state: "skipped" as const } : one,
-  );
+  const tenants = after.tenants.map((one) => (names.includes(one.name) ? { ...one, state: "skipped" as const } : one));
   return {
     ...{
       ...after,

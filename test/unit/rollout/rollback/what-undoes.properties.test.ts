@@ -12,13 +12,7 @@ import { whatUndoes } from "../../../../provider/rollout/rollback/what-undoes";
 import { keyOfEntry, readEntry, textOfEntry } from "../../../../provider/settings/keyed-list";
 
 const AT = "2026-11-22T09:00:00.000Z";
-const VALUES = [
-  "evil.example",
-  "partner.example",
-  "192.0.2.7",
-  "boss@partner.example",
-  "xn--bcher-kva.example",
-];
+const VALUES = ["evil.example", "partner.example", "192.0.2.7", "boss@partner.example", "xn--bcher-kva.example"];
 const MAILBOXES = ["ceo@acme.example", "cfo@acme.example", "o'neil@acme.example"];
 const COMMENTS = ["", "INC-1", "no", "1.10", "a: b # c", "line one\nline two", '"quoted"', "- dash"];
 
@@ -127,9 +121,7 @@ function appliedTo(now: Tenant, { changes }: Plan, isDone: (at: number) => boole
 
 function fileOf({ entries, vips }: Tenant): string {
   const lists = {
-    entries: Object.fromEntries(
-      [...entries].map(([key, one]) => [key, textOfEntry({ ...one, acceptRisk: "a test" })]),
-    ),
+    entries: Object.fromEntries([...entries].map(([key, one]) => [key, textOfEntry({ ...one, acceptRisk: "a test" })])),
     vips: Object.fromEntries([...vips].map(([key, { comment = "" }]) => [key, comment])),
   };
   return settingsText(lists, { entries: 100, vips: 100 });
@@ -157,12 +149,7 @@ describe("what undoes a rollout", () => {
           fc.pre(isConsistent(now));
           // A killed engine: the state says nothing of what the run did, or all of it.
           const stackNow = isKnown ? known(declaredNow(declaredBefore, wanted, now)) : stack;
-          const { declared, standing, isPartlyUnknown, left } = whatUndoes(
-            rollout,
-            stackNow,
-            observed(now),
-            "why",
-          );
+          const { declared, standing, isPartlyUnknown, left } = whatUndoes(rollout, stackNow, observed(now), "why");
           expect(left).toEqual([]);
           // What is declared first changes nothing.
           const asItStands = settingsText(standing, { entries: 0, vips: 0 });

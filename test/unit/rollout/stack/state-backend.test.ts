@@ -42,9 +42,7 @@ describe("the state backend", () => {
 
   it("at Pulumi's service is that of an organization, where the environment names one", () => {
     const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
-    expect(of("https://api.pulumi.example", acme).shown).toBe(
-      "https://api.pulumi.example/, organization acme",
-    );
+    expect(of("https://api.pulumi.example", acme).shown).toBe("https://api.pulumi.example/, organization acme");
     expect(of(undefined, acme).shown).toBe("the one that Pulumi is logged in to, organization acme");
     const all = [undefined, "https://api.pulumi.example"].flatMap((address) =>
       [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => of(address, more).fingerprint),

@@ -6,9 +6,7 @@ import { readStateFile } from "../../../../provider/rollout/stack/state-file";
 
 const DEPLOYMENT = {
   manifest: { version: "v3.259.0" },
-  resources: [
-    { urn: "urn:pulumi:t0::p::pulumi:pulumi:Stack::p-t0", type: "pulumi:pulumi:Stack", custom: false },
-  ],
+  resources: [{ urn: "urn:pulumi:t0::p::pulumi:pulumi:Stack::p-t0", type: "pulumi:pulumi:Stack", custom: false }],
 };
 const STATE = { version: 3, checkpoint: { stack: "organization/p/t0", latest: DEPLOYMENT } };
 
@@ -43,8 +41,7 @@ it("reads what the CLI would print", () => {
 });
 
 it("leaves to the CLI the stacks that are not plainly there", () => {
-  for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."])
-    expect(read({ stack })).toBeUndefined();
+  for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."]) expect(read({ stack })).toBeUndefined();
   expect(read({ project: "../stacks/p" })).toBeUndefined();
   const addresses = [
     undefined,

@@ -97,7 +97,5 @@ it("tells of a state that is cut off where the one before it is, if there is one
   lay("t0.json", '{"version":3,"che');
   expect(tornState(files)).toMatch(/There is none before it.*after `rm '.*it'\\''s-.*t0\.json'`$/);
   lay("t0.json.bak", "{}");
-  expect(tornState(files)).toMatch(
-    /The state before it is whole: take it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,
-  );
+  expect(tornState(files)).toMatch(/The state before it is whole: take it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/);
 });

@@ -178,17 +178,13 @@ Whoever changes that file must not decide it. If all of this is meant, set where
     expect(message.split("\n")).toHaveLength(6);
     expect(message).toContain("297 more");
     expect(message).toContain(`EMAIL_SECURITY_COMMANDS='["vault","secret/{name}"]'`);
-    const odd = Array.from({ length: 300 }, (_, index) =>
-      target(`t${index}`, {}, { key: variable(`V${index}`) }),
-    );
+    const odd = Array.from({ length: 300 }, (_, index) => target(`t${index}`, {}, { key: variable(`V${index}`) }));
     expect(told(odd).split("\n").length).toBeLessThan(30);
   });
 
   it("is gone once what it says is set, whatever was asked for", () => {
     const name = fc.stringMatching(/^[a-z0-9][A-Za-z0-9_.-]{0,8}$/);
-    const word = fc
-      .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
-      .map((text) => text.replaceAll("\0", ""));
+    const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).map((text) => text.replaceAll("\0", ""));
     const key: fc.Arbitrary<KeySource> = fc.oneof(
       fc.stringMatching(/^[A-Za-z_]\w{0,10}$/).map(variable),
       fc.stringMatching(/^\/no-such\/[a-z]{1,3}\/[a-z]{1,3}$/).map(file),
@@ -210,11 +206,7 @@ Whoever changes that file must not decide it. If all of this is meant, set where
         const set = assignments(told(targets));
         expect(told(targets, set)).toBe("");
         // And nothing more than that: an address that is not asked for stays refused.
-        const other = target(
-          "other",
-          {},
-          { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") },
-        );
+        const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
         expect(new Allowed(set).refusedOf(other).map(({ by }) => by)).toEqual(["service", "environment"]);
       }),
     );

@@ -89,11 +89,7 @@ it("a wave has what its rule says, and its tenants in their order", () => {
 });
 
 it("a wave without tenants is left out, and told with what is lost", () => {
-  const rules = [
-    rule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }),
-    rule("all"),
-    rule("late"),
-  ];
+  const rules = [rule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }), rule("all"), rule("late")];
   const { waves, findings } = assignWaves(rules, many(2));
   expect(waves.map(({ name }) => name)).toEqual(["all"]);
   expect(findings.map(({ level, code, message }) => `${level} ${code}: ${message}`)).toEqual([
@@ -104,12 +100,7 @@ it("a wave without tenants is left out, and told with what is lost", () => {
 
 it("tenants in no wave are an error that lists them, with their labels, and not all of very many", () => {
   const long = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`l${index}`, "v"]));
-  const targets = [
-    target("a", { ring: "canary" }),
-    target("b"),
-    target("c", { ring: "beta" }),
-    target("d", long),
-  ];
+  const targets = [target("a", { ring: "canary" }), target("b"), target("c", { ring: "beta" }), target("d", long)];
   const refusal = (rules: WaveRule[], all: Target[]): string => {
     try {
       assignWaves(rules, all);
@@ -132,25 +123,16 @@ it("tenants in no wave are an error that lists them, with their labels, and not 
 describe("whatever the rules are", () => {
   const value = fc.constantFrom("x", "y", "z");
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
-  const targetsOf = fc
-    .array(labels, { maxLength: 40 })
-    .map((all) => all.map((one, index) => target(`t${index}`, one)));
+  const targetsOf = fc.array(labels, { maxLength: 40 }).map((all) => all.map((one, index) => target(`t${index}`, one)));
   const tolerance = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
   );
-  const match = fc.dictionary(
-    fc.constantFrom("ring", "region"),
-    fc.array(value, { minLength: 1, maxLength: 2 }),
-  );
+  const match = fc.dictionary(fc.constantFrom("ring", "region"), fc.array(value, { minLength: 1, maxLength: 2 }));
   const rulesOf = fc
-    .array(
-      fc.record(
-        { match, take: tolerance, failureTolerance: tolerance },
-        { requiredKeys: ["failureTolerance"] },
-      ),
-      { maxLength: 6 },
-    )
+    .array(fc.record({ match, take: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }), {
+      maxLength: 6,
+    })
     .map((all) => all.map((one, index) => rule(`w${index}`, one)));
 
   it("every tenant is in the first wave that takes it, once, in order, or in the error", () => {

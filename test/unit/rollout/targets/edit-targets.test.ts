@@ -1,11 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import {
-  addTenant,
-  removeTenant,
-  type WrittenTenant,
-} from "../../../../provider/rollout/targets/edit-targets";
+import { addTenant, removeTenant, type WrittenTenant } from "../../../../provider/rollout/targets/edit-targets";
 
 const NEW: WrittenTenant = {
   baseUrl: "https://mail.example",
@@ -50,23 +46,15 @@ it("writes a tenant behind the others, as the last is written, and takes it out 
     ),
   );
   expect(removeTenant(FILE, "acme")).toBe(FILE.replace(/ {2}# The first customer\.\n {2}acme:\n.*\n/, ""));
-  expect(removeTenant(FILE, "globex")).toBe(
-    FILE.replace(/ {2}# On the new host\.\n {2}globex:\n(?: {4}.*\n)+/, ""),
-  );
+  expect(removeTenant(FILE, "globex")).toBe(FILE.replace(/ {2}# On the new host\.\n {2}globex:\n(?: {4}.*\n)+/, ""));
 });
 
 it.each([
   ["", "version: 1\n\ntenants:\n  new:\n    labels: { ring: canary }\n"],
   ["version: 1\n", "version: 1\n\ntenants:\n  new:\n    labels: { ring: canary }\n"],
   ["version: 1\ntenants: {} # none\n", "version: 1\ntenants: # none\n  new:\n    labels: { ring: canary }\n"],
-  [
-    "version: 1\ntenants:\nwaves: []\n",
-    "version: 1\ntenants:\n  new:\n    labels: { ring: canary }\nwaves: []\n",
-  ],
-  [
-    "version: 1\ntenants: { a: {}, b: {} }",
-    "version: 1\ntenants: { a: {}, b: {}, new: { labels: { ring: canary } } }",
-  ],
+  ["version: 1\ntenants:\nwaves: []\n", "version: 1\ntenants:\n  new:\n    labels: { ring: canary }\nwaves: []\n"],
+  ["version: 1\ntenants: { a: {}, b: {} }", "version: 1\ntenants: { a: {}, b: {}, new: { labels: { ring: canary } } }"],
   [
     "version: 1\r\ntenants:\r\n    a: { labels: { x: z } }",
     "version: 1\r\ntenants:\r\n    a: { labels: { x: z } }\r\n    new: { labels: { ring: canary } }",
@@ -116,12 +104,7 @@ it("changes no byte of another tenant, however all are written", () => {
     ":\n    key:\n      command:\n        - vault\n        - read\n",
   );
   const above = fc.constantFrom("", "", "\n", "  # of it\n", "\n  # apart\n\n", "\n  # of it\n");
-  const rest = fc.constantFrom(
-    "",
-    "\n# Waves\nwaves:\n  - { name: all }\n",
-    "waves: [{ name: all }]\n",
-    "  # end\n",
-  );
+  const rest = fc.constantFrom("", "\n# Waves\nwaves:\n  - { name: all }\n", "waves: [{ name: all }]\n", "  # end\n");
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.tuple(name, tenant, above), {

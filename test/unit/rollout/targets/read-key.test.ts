@@ -10,11 +10,7 @@ import { runEnvironment } from "../../../support/run-environment";
 const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
 
-function read(
-  key: KeySource,
-  environment: Record<string, string | undefined> = ENVIRONMENT,
-  timeoutMs = 20_000,
-) {
+function read(key: KeySource, environment: Record<string, string | undefined> = ENVIRONMENT, timeoutMs = 20_000) {
   // This run allows just what is asked for.
   const allowing = {
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
@@ -99,9 +95,7 @@ describe("from a file", () => {
 
 describe("from a command", () => {
   it("is what it prints, with nothing to read", async () => {
-    expect(await read(node("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe(
-      "abc-123",
-    );
+    expect(await read(node("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe("abc-123");
   });
 
   it("sees what every program needs and what the run names for commands, and nobody's key", async () => {
@@ -166,15 +160,12 @@ it.each([
   [variable("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
   [{ from: "file", path: "/etc/hostname" } as const, "EMAIL_SECURITY_KEY_FILES=/etc/hostname"],
   [node("0"), "EMAIL_SECURITY_COMMANDS="],
-])(
-  "of a journal that a worker reads is not taken where its own run does not allow it: %o",
-  async (key, setting) => {
-    const environment = {
-      AWS_SECRET_ACCESS_KEY: "secret",
-      EMAIL_SECURITY_SERVICES: "https://mail-security.example",
-    };
-    const asked = readKey(target("acme", {}, { key, place: PLACE }), { environment });
-    await expect(asked).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
-    await expect(asked).rejects.toThrow(setting);
-  },
-);
+])("of a journal that a worker reads is not taken where its own run does not allow it: %o", async (key, setting) => {
+  const environment = {
+    AWS_SECRET_ACCESS_KEY: "secret",
+    EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+  };
+  const asked = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+  await expect(asked).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
+  await expect(asked).rejects.toThrow(setting);
+});

@@ -52,9 +52,7 @@ const wave = fc.record(
     take: part(1),
     maxConcurrent: fc.integer({ min: 1, max: 99 }),
     failureTolerance: part(0),
-    soak: fc
-      .tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d"))
-      .map((one) => one.join("")),
+    soak: fc.tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d")).map((one) => one.join("")),
     gate: fc.boolean(),
   },
   { requiredKeys: [] },
@@ -104,10 +102,7 @@ const toleranceOf = (one: number | string) =>
 describe("a valid file", () => {
   it.each([
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
-    [
-      "as JSON",
-      (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" }),
-    ],
+    ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
   ])("reads back what was written %s", (_how, text) => {
     using folder = new LintedFolder();
     fc.assert(
@@ -140,9 +135,7 @@ describe("a valid file", () => {
             ...(match === undefined
               ? {}
               : {
-                  match: Object.fromEntries(
-                    Object.entries(match).map(([label, values]) => [label, [values].flat()]),
-                  ),
+                  match: Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()])),
                 }),
             ...(take === undefined ? {} : { take: toleranceOf(take) }),
             maxConcurrent: one.maxConcurrent ?? 1,
@@ -206,9 +199,7 @@ describe("a trap of YAML", () => {
         );
         const found = refusal(folder, text.join("\n"))?.findings ?? [];
         const last = trap.split("\n").at(-1) ?? "";
-        expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(
-          `${text.lastIndexOf(last) + 1} ${code}`,
-        );
+        expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(`${text.lastIndexOf(last) + 1} ${code}`);
       }),
       { numRuns: 10 },
     );
@@ -249,8 +240,7 @@ describe("a key in the clear", () => {
 
   it("is repeated in no message, however it is written", () => {
     using folder = new LintedFolder();
-    const before =
-      "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
+    const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
       fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
         const error = refusal(folder, `${before}${spot(one)}\n`);
@@ -261,19 +251,14 @@ describe("a key in the clear", () => {
     );
   });
 
-  it.each([
-    "key: abcdef123",
-    "key: { value: abcdef123 }",
-    "apiKey: abcdef123",
-    "key: 123456",
-    "key: [abcdef123]",
-  ])("%s says what to write", (line) => {
-    using folder = new LintedFolder();
-    const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
-    const [finding] = refusal(folder, text)?.findings ?? [];
-    expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
-    expect(finding?.message).toMatch(
-      /^key must say where the key comes from, .*\{ environment: ACME_API_KEY \}/,
-    );
-  });
+  it.each(["key: abcdef123", "key: { value: abcdef123 }", "apiKey: abcdef123", "key: 123456", "key: [abcdef123]"])(
+    "%s says what to write",
+    (line) => {
+      using folder = new LintedFolder();
+      const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
+      const [finding] = refusal(folder, text)?.findings ?? [];
+      expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
+      expect(finding?.message).toMatch(/^key must say where the key comes from, .*\{ environment: ACME_API_KEY \}/);
+    },
+  );
 });

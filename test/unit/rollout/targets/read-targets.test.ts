@@ -17,10 +17,7 @@ function read(files: Readonly<Record<string, string>>, prepare?: (folder: Linted
 }
 
 /** The mistakes, `tenants.yaml:3:5 message`. */
-function told(
-  files: string | Readonly<Record<string, string>>,
-  prepare?: (folder: LintedFolder) => void,
-): string[] {
+function told(files: string | Readonly<Record<string, string>>, prepare?: (folder: LintedFolder) => void): string[] {
   using folder = new LintedFolder(typeof files === "string" ? { "tenants.yaml": files } : files);
   prepare?.(folder);
   try {
@@ -103,60 +100,60 @@ tenants:
       findings: [],
     });
     const service = { baseUrl: "https://mail-security.example", allowInsecureHttp: false };
-    expect(
-      targets.map(({ place, ...one }) => ({ ...one, at: `${place.file}:${place.line}:${place.column}` })),
-    ).toEqual([
-      {
-        name: "acme-1.b",
-        labels: { region: "eu", tier: "gold", ring: "canary" },
-        ...service,
-        key: { from: "environment", variable: "ACME_1_B_API_KEY" },
-        settings: "settings/acme-1.b.yaml",
-        stack: "acme-1.b",
-        at: "tenants.yaml:10:3",
-      },
-      {
-        name: "10",
-        labels: { region: "us", tier: "gold" },
-        ...service,
-        key: { from: "file", path: "keys/10" },
-        settings: "settings/10.yaml",
-        stack: "10",
-        at: "tenants.yaml:11:3",
-      },
-      {
-        name: "2",
-        labels: { region: "us", tier: "gold" },
-        ...service,
-        key: { from: "command", command: ["vault", "read", "secret/2"] },
-        settings: "settings/2.yaml",
-        stack: "two",
-        resource: "settings",
-        at: "tenants.yaml:13:3",
-      },
-      {
-        name: "globex",
-        labels: { region: "eu", tier: "gold" },
-        ...service,
-        allowInsecureHttp: true,
-        key: { from: "environment", variable: "GLOBEX_API_KEY" },
-        settings: "customers/globex/settings.yml",
-        stack: "globex",
-        front: "native",
-        at: "customers/emea.yaml:8:3",
-      },
-      {
-        name: "hooli",
-        labels: { region: "eu", tier: "gold" },
-        baseUrl: "http://hooli.example/api",
-        allowInsecureHttp: true,
-        key: { from: "file", path: "/run/secrets/hooli" },
-        settings: "customers/hooli/settings.yml",
-        stack: "hooli",
-        front: "dynamic",
-        at: "customers/emea.yaml:9:3",
-      },
-    ]);
+    expect(targets.map(({ place, ...one }) => ({ ...one, at: `${place.file}:${place.line}:${place.column}` }))).toEqual(
+      [
+        {
+          name: "acme-1.b",
+          labels: { region: "eu", tier: "gold", ring: "canary" },
+          ...service,
+          key: { from: "environment", variable: "ACME_1_B_API_KEY" },
+          settings: "settings/acme-1.b.yaml",
+          stack: "acme-1.b",
+          at: "tenants.yaml:10:3",
+        },
+        {
+          name: "10",
+          labels: { region: "us", tier: "gold" },
+          ...service,
+          key: { from: "file", path: "keys/10" },
+          settings: "settings/10.yaml",
+          stack: "10",
+          at: "tenants.yaml:11:3",
+        },
+        {
+          name: "2",
+          labels: { region: "us", tier: "gold" },
+          ...service,
+          key: { from: "command", command: ["vault", "read", "secret/2"] },
+          settings: "settings/2.yaml",
+          stack: "two",
+          resource: "settings",
+          at: "tenants.yaml:13:3",
+        },
+        {
+          name: "globex",
+          labels: { region: "eu", tier: "gold" },
+          ...service,
+          allowInsecureHttp: true,
+          key: { from: "environment", variable: "GLOBEX_API_KEY" },
+          settings: "customers/globex/settings.yml",
+          stack: "globex",
+          front: "native",
+          at: "customers/emea.yaml:8:3",
+        },
+        {
+          name: "hooli",
+          labels: { region: "eu", tier: "gold" },
+          baseUrl: "http://hooli.example/api",
+          allowInsecureHttp: true,
+          key: { from: "file", path: "/run/secrets/hooli" },
+          settings: "customers/hooli/settings.yml",
+          stack: "hooli",
+          front: "dynamic",
+          at: "customers/emea.yaml:9:3",
+        },
+      ],
+    );
     expect(waves.map(({ place, ...one }) => ({ ...one, line: place.line }))).toEqual([
       {
         name: "canary",
@@ -180,9 +177,7 @@ tenants:
         line: 26,
       },
     ]);
-    expect([...services]).toEqual([
-      ["https://mail-security.example", { requestsPerSecond: 0.5, maxConcurrent: 8 }],
-    ]);
+    expect([...services]).toEqual([["https://mail-security.example", { requestsPerSecond: 0.5, maxConcurrent: 8 }]]);
   });
 });
 
@@ -210,48 +205,36 @@ describe("what is left out", () => {
   it.each([
     ["ring: canry", "gate: true", 'none has ring: "canry", did you mean canary?', "its gate"],
     ["rnig: canary", "soak: 5m", 'no tenant has a label "rnig", did you mean ring?', "its soak"],
-    [
-      "{ ring: canary, region: eu }",
-      "health: { command: [ok] }",
-      "none has all of these labels",
-      "its health",
-    ],
+    ["{ ring: canary, region: eu }", "health: { command: [ok] }", "none has all of these labels", "its health"],
     [
       "ring: [beta, x]",
       "gate: true, soak: 1s",
       'none has ring: "beta" or ring: "x", there are canary, early',
       "its soak and its gate",
     ],
-  ])(
-    "a wave for %s that nobody matches is no way to lose what it waits for (%s)",
-    (match, asks, why, lost) => {
-      const rule = match.startsWith("{") ? match : `{ ${match} }`;
-      const file = below(`tenants:
+  ])("a wave for %s that nobody matches is no way to lose what it waits for (%s)", (match, asks, why, lost) => {
+    const rule = match.startsWith("{") ? match : `{ ${match} }`;
+    const file = below(`tenants:
   a: { labels: { ring: canary } }
   b: { labels: { ring: early, region: eu } }
 waves:
   - { name: first, match: ${rule}, ${asks} }
   - { name: rest }
 `);
-      const [message = "", ...others] = told(file);
-      expect(others).toEqual([]);
-      expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
-      expect(message).toContain(`, so it would be left out, and with it ${lost}; mend its`);
-      expect(message.endsWith(`: ${why}`), message).toBe(true);
-      // What waits for nothing loses nothing.
-      expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
-    },
-  );
+    const [message = "", ...others] = told(file);
+    expect(others).toEqual([]);
+    expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
+    expect(message).toContain(`, so it would be left out, and with it ${lost}; mend its`);
+    expect(message.endsWith(`: ${why}`), message).toBe(true);
+    // What waits for nothing loses nothing.
+    expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
+  });
 
   it("a service that no tenant has is a warning", () => {
     const { findings } = read({
-      "tenants.yaml": below(
-        "tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n",
-      ),
+      "tenants.yaml": below("tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n"),
     });
-    expect(findings).toMatchObject([
-      { level: "warning", code: "service-unused", place: { line: 7, column: 13 } },
-    ]);
+    expect(findings).toMatchObject([{ level: "warning", code: "service-unused", place: { line: 7, column: 13 } }]);
   });
 });
 
@@ -298,10 +281,7 @@ describe("mistakes in one place", () => {
       "tenants: { acme: { baseUrl: http://mail.example } }",
       '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
     ],
-    [
-      "tenants: { acme: { settings: '{Name}.yaml' } }",
-      '6:30 settings holds "{Name}"; there are {name} and {NAME}',
-    ],
+    ["tenants: { acme: { settings: '{Name}.yaml' } }", '6:30 settings holds "{Name}"; there are {name} and {NAME}'],
     [
       "tenants: { acme: { settings: /etc/acme.yaml } }",
       '6:30 settings "/etc/acme.yaml" is an absolute path, which another machine does not have; write it relative to this file',
@@ -318,10 +298,7 @@ describe("mistakes in one place", () => {
       "tenants: { acme: { key: { } } }",
       "6:25 key is empty; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
     ],
-    [
-      "tenants: { acme: { key: { file: a, environment: B } } }",
-      "6:25 key has more than one source; keep one",
-    ],
+    ["tenants: { acme: { key: { file: a, environment: B } } }", "6:25 key has more than one source; keep one"],
     [
       "tenants: { acme: { key: { command: vault read } } }",
       "6:36 command must be a list, of a program and its arguments, as [vault, read, -field=key, secret/acme]",
@@ -354,10 +331,7 @@ describe("mistakes in one place", () => {
       "tenants: { acme: }\nwaves:\n  - { name: a }\n  - { name: a }",
       '9:13 the wave "a" is declared twice, here and at tenants.yaml:8; give one another name',
     ],
-    [
-      "tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }",
-      "8:22 take is too few; write at least 1, or more than 0%",
-    ],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }", "8:22 take is too few; write at least 1, or more than 0%"],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, take: 0.0% }",
       "8:22 take is too few; write at least 1, or more than 0%",
@@ -370,14 +344,8 @@ describe("mistakes in one place", () => {
       "tenants: { acme: }\nwaves:\n  - { name: a, soak: 30 }",
       "8:22 soak must be a time, as 30s, 15m, 2h or 1d, not 30",
     ],
-    [
-      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 31d }",
-      '8:22 soak is "31d"; write a time of at most 30d',
-    ],
-    [
-      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 1w }",
-      '8:22 soak is "1w"; write a time as 30s, 15m, 2h or 1d',
-    ],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, soak: 31d }", '8:22 soak is "31d"; write a time of at most 30d'],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, soak: 1w }", '8:22 soak is "1w"; write a time as 30s, 15m, 2h or 1d'],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, maxConcurrent: 0 }",
       "8:31 maxConcurrent is 0; it can't be less than 1",
@@ -391,10 +359,7 @@ describe("mistakes in one place", () => {
       "8:24 health checks nothing; write `command` or `threats`",
     ],
     ["tenants: { acme: }\nwaves:\n  - { match: {} }", "8:5 name is missing; write a name"],
-    [
-      "tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }",
-      '8:16 "matches" is no key here; did you mean match?',
-    ],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }", '8:16 "matches" is no key here; did you mean match?'],
   ])("%j", (text, ...mistakes) => {
     expect(told(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
   });
@@ -502,17 +467,13 @@ describe("included files", () => {
         return [];
       } catch (error) {
         expect(String(error)).not.toContain("secret");
-        return (error as TargetsFileError).findings.map(
-          ({ place, message }) => `${place?.line} ${message.slice(-60)}`,
-        );
+        return (error as TargetsFileError).findings.map(({ place, message }) => `${place?.line} ${message.slice(-60)}`);
       }
     };
     expect(toldOf("[]", "../acme.yaml")).toEqual([]);
     expect(toldOf("[]", "..acme.yaml")).toEqual([]);
     const settings = "4 s outside the repository of this file, where nobody reviews it";
-    expect(toldOf("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([
-      settings.slice(-50),
-    ]);
+    expect(toldOf("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
     expect(toldOf("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
     const include = "it lies outside the repository of the file that includes it";
     expect(toldOf("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);

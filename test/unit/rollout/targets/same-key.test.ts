@@ -10,10 +10,7 @@ it("finds those with the same key, by whatever address, in their order, and show
   ];
   const elsewhere = target("elsewhere", {}, { baseUrl: "https://other.example" });
   const keys = new Map(
-    [a, b, c, d, e, elsewhere].map((one, index) => [
-      one,
-      ["one", "two", "one", "three", "two", "one"][index],
-    ]),
+    [a, b, c, d, e, elsewhere].map((one, index) => [one, ["one", "two", "one", "three", "two", "one"][index]]),
   ) as Map<ReturnType<typeof target>, string>;
   const groups = findSameKeys(keys);
   expect(groups.map((group) => group.map(({ name }) => name))).toEqual([

@@ -7,11 +7,7 @@ import {
   SameTenantError,
   withMarkers,
 } from "../../../../provider/rollout/targets/same-tenant";
-import {
-  identityOf,
-  shrinkIdentity,
-  type TenantIdentity,
-} from "../../../../provider/settings/tenant-identity";
+import { identityOf, shrinkIdentity, type TenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { targetOf } from "../../../support/journal-story";
 
 const AT = "https://mail.example";
@@ -31,10 +27,7 @@ const [A, B, FORMER] = [holding("a", 0, 1, 2, 3), holding("b", 0, 1, 2, 3), hold
 
 function remembering(tenants: Readonly<Record<string, TenantIdentity>>): RememberedTenants {
   return new Map(
-    Object.entries(tenants).map(([stack, identity]) => [
-      stack,
-      { stack, name: stack, rollout: "r", identity },
-    ]),
+    Object.entries(tenants).map(([stack, identity]) => [stack, { stack, name: stack, rollout: "r", identity }]),
   );
 }
 
@@ -48,9 +41,12 @@ function found(
   readings: Readonly<Record<string, TenantIdentity>>,
   remembered: Readonly<Record<string, TenantIdentity>>,
 ): readonly unknown[] {
-  return findSameTargets(reading(readings), remembering(remembered)).map(
-    ({ read, known, wrong, replaced }) => [namesOf(read), namesOf(known), namesOf(wrong), namesOf(replaced)],
-  );
+  return findSameTargets(reading(readings), remembering(remembered)).map(({ read, known, wrong, replaced }) => [
+    namesOf(read),
+    namesOf(known),
+    namesOf(wrong),
+    namesOf(replaced),
+  ]);
 }
 
 describe("findSameTargets", () => {

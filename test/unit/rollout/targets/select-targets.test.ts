@@ -38,35 +38,21 @@ describe("refuses", () => {
     ],
     [{ only: ["acme", "golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [{ only: ["Acme"] }, 'No tenant is called "Acme"; did you mean "acme", "acme-labs"?'],
-    [
-      { only: ["hooli*"] },
-      'No tenant is called "hooli*"; there are "acme", "acme-labs", "globex", "initech".',
-    ],
+    [{ only: ["hooli*"] }, 'No tenant is called "hooli*"; there are "acme", "acme-labs", "globex", "initech".'],
     [{ only: [""] }, 'No tenant is called ""; there are "acme", "acme-labs", "globex", "initech".'],
     [{ labels: ["rng=canary"] }, 'No tenant has the label "rng"; did you mean "ring"?'],
     [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; there are "ring", "region".'],
     [{ labels: ["!ring=canry"] }, 'No tenant has the label "ring" with "canry"; did you mean "canary"?'],
-    [
-      { labels: ["ring"] },
-      '"ring" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
-    ],
-    [
-      { labels: ["ring="] },
-      '"ring=" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
-    ],
+    [{ labels: ["ring"] }, '"ring" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
+    [{ labels: ["ring="] }, '"ring=" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
     [
       { labels: ["ring=beta,"] },
       '"ring=beta," is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
     ],
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
-    [
-      { only: ["acme"], labels: ["region=us"] },
-      'No tenant is selected: none is "acme" and "region=us" at once.',
-    ],
+    [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none is "acme" and "region=us" at once.'],
   ])("%j", (selection, message) => {
-    expect(() => names(selection)).toThrow(
-      expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }),
-    );
+    expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
   });
 });
 

@@ -34,9 +34,7 @@ describe("is right by the schema, and when it is read", () => {
     tenant(""),
     tenant("stack: a, resource: b c, labels: { 'x/y': 'a b' }, key: { file: /run/secrets/acme }"),
     tenant("key: { command: [get, ''] }, baseUrl: https://other.example/api/"),
-    wave(
-      "match: { a: b, c: [d, e] }, take: 10%, maxConcurrent: 2, failureTolerance: 0, soak: 0s, gate: true",
-    ),
+    wave("match: { a: b, c: [d, e] }, take: 10%, maxConcurrent: 2, failureTolerance: 0, soak: 0s, gate: true"),
     wave(
       "take: 1, failureTolerance: 0.25%, health: { command: [a], timeout: 1d, threats: { risePercent: 0, min: 1 } }",
     ),
